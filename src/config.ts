@@ -1,0 +1,128 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { isWellFormedKey } from './access/api-key.ts';
+
+// The only reader of process.env. A setting that is not understood stops the start instead of being guessed at.
+
+/** A bad setting, said so that an operator can mend it. */
+export class BadSetting extends Error {}
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, { message: `must be a whole number from ${min} to ${max}` })
+    .transform(Number);
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform((url) => url.replace(/\/+$/, ''));
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
+const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
+const origin = (text: string) => text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+
+const settings = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: whole(0, 65_535).default(3000),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .transform((folder) => resolve(folder)),
+  DATABASE_URL: postgresUrl.optional(),
+  MIGRATE_DATABASE_URL: postgresUrl.optional(),
+  DATABASE_POOL_SIZE: whole(1, 1000).default(10),
+  PUBLIC_URL: httpUrl.optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  OWNER_EMAIL: z.email().max(254).default('owner@sitekeeper.localhost'),
+  OWNER_PASSWORD: z.string().min(8).max(128).optional(),
+  OWNER_API_KEY: z.string().refine(isWellFormedKey, 'is not a well-formed key ("sitekeeper key generate" prints one)').optional(),
+  SIGNUP: z.enum(['open', 'closed']).default('closed'),
+  RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000).default(600),
+  TRUSTED_PROXIES: commaList
+    .refine((list) => list.every((entry) => proxyNames.includes(entry) || isAddressOrRange(entry)), {
+      message: `must list IP addresses, CIDR ranges or ${proxyNames.join(', ')}`,
+    })
+    .default([]),
+  CORS_ORIGINS: commaList
+    .refine((list) => list.every(origin), { message: 'must be * or list origins such as https://app.example.com' })
+    .default(['*']),
+  SECRET_KEY: commaList
+    .refine((list) => list.length > 0 && list.every(isSecret), {
+      message: 'must be 32 random bytes in base64 (openssl rand -base64 32); older ones may follow after commas',
+    })
+    .optional(),
+  MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
+});
+
+export type Config = Readonly<{
+  host: string;
+  port: number;
+  dataFolder: string;
+  /** Absent: the embedded database in the data folder. */
+  databaseUrl?: string;
+  migrateDatabaseUrl?: string;
+  databasePoolSize: number;
+  /** Absent: the address listened on. */
+  publicUrl?: string;
+  logLevel: string;
+  owner: Readonly<{ email: string; password?: string; apiKey?: string }>;
+  signupOpen: boolean;
+  rateLimitPerMinute: number;
+  trustedProxies: string[];
+  corsOrigins: string[];
+  /** Newest first. Absent: one is kept in the data folder. */
+  secretKeys?: Buffer[];
+  maxWebsites: number;
+}>;
+
+export function readConfig(env: Record<string, string | undefined>): Config {
+  // An empty variable is what compose files and CI make of an unset one.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = settings.safeParse(given);
+  if (!parsed.success) throw new BadSetting(parsed.error.issues.map(describe).join('; '));
+  const set = parsed.data;
+  if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) throw new BadSetting('MIGRATE_DATABASE_URL needs DATABASE_URL beside it');
+  if (set.DATABASE_URL && !set.SECRET_KEY) {
+    throw new BadSetting('SECRET_KEY must be set beside DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32), the same for every process');
+  }
+  return {
+    host: set.HOST,
+    port: set.PORT,
+    dataFolder: set.DATA_DIR,
+    databasePoolSize: set.DATABASE_POOL_SIZE,
+    logLevel: set.LOG_LEVEL,
+    owner: {
+      email: set.OWNER_EMAIL,
+      ...(set.OWNER_PASSWORD && { password: set.OWNER_PASSWORD }),
+      ...(set.OWNER_API_KEY && { apiKey: set.OWNER_API_KEY }),
+    },
+    signupOpen: set.SIGNUP === 'open',
+    rateLimitPerMinute: set.RATE_LIMIT_PER_MINUTE,
+    trustedProxies: set.TRUSTED_PROXIES,
+    corsOrigins: set.CORS_ORIGINS,
+    maxWebsites: set.MAX_WEBSITES,
+    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
+    ...(set.SECRET_KEY && { secretKeys: set.SECRET_KEY.map((key) => Buffer.from(key, 'base64')) }),
+  };
+}
+
+// Values are not repeated: some of them are secrets.
+function describe(issue: z.core.$ZodIssue): string {
+  const message = issue.code === 'custom' ? issue.message : issue.message.replace(/^Invalid input: /, '');
+  return `${String(issue.path[0])}: ${message}`;
+}
+
+function isAddressOrRange(entry: string): boolean {
+  const [address = '', bits, rest] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest !== undefined) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isSecret(key: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=$/.test(key);
+}

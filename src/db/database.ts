@@ -1,0 +1,103 @@
+import type { EntitySchema, MikroORM } from '@mikro-orm/core';
+import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
+import { TryLater } from '../errors.ts';
+import { migrationNames, migrationsTable } from './migrate.ts';
+
+/** The one door to the data, the same for the embedded database and for PostgreSQL. */
+export interface Database {
+  /** One transaction in which only this user's rows exist. */
+  asUser<T>(userId: number, work: (em: SqlEntityManager) => Promise<T>): Promise<T>;
+  /** One transaction without a user: no row is visible, only the functions named door_… answer. */
+  atTheDoor<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T>;
+  /** Whether the database answers and has every migration of this version. */
+  isReady(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Set in every transaction that works for a user; the policies compare it with user_id. */
+export const userVariable = 'app.user_id';
+
+/** What the features store; they are handed in, so that the database knows none of them. */
+export type Entities = EntitySchema<any>[];
+
+/** PostgreSQL or PGlite. */
+export type AnyDriver = AbstractSqlDriver;
+
+/** Refuses to serve as a role that could see past the policies. */
+export async function openAs(orm: MikroORM<AnyDriver>, closeToo = async () => {}): Promise<Database> {
+  const database = new OrmDatabase(orm, closeToo);
+  try {
+    await database.assertHarmlessRole();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+class OrmDatabase implements Database {
+  readonly #orm: MikroORM<AnyDriver>;
+  readonly #closeToo: () => Promise<void>;
+
+  constructor(orm: MikroORM<AnyDriver>, closeToo: () => Promise<void>) {
+    this.#orm = orm;
+    this.#closeToo = closeToo;
+  }
+
+  asUser<T>(userId: number, work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+    const em = this.#orm.em.fork({ session: { variables: { [userVariable]: userId } } });
+    return available(em.transactional(work));
+  }
+
+  atTheDoor<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+    return available(this.#orm.em.fork().transactional(work));
+  }
+
+  async isReady(): Promise<boolean> {
+    try {
+      const rows = await this.#orm.em.fork().execute<{ name: string }[]>(`select name from ${migrationsTable}`);
+      const done = new Set(rows.map((row) => row.name));
+      return migrationNames.every((name) => done.has(name));
+    } catch {
+      return false;
+    }
+  }
+
+  async assertHarmlessRole() {
+    const [role] = await this.#orm.em.fork().execute<{ name: string; bypasses: boolean; owns: boolean }[]>(
+      `select r.rolname as name, r.rolsuper or r.rolbypassrls as bypasses,
+              exists (select from pg_class c where c.relowner = r.oid) as owns
+         from pg_roles r where r.rolname = current_user`,
+    );
+    if (!role || role.bypasses || role.owns) {
+      throw new Error(`The database role "${role?.name}" could see past the row-level policies; refusing to serve with it.`);
+    }
+  }
+
+  async close() {
+    await this.#orm.close();
+    await this.#closeToo();
+  }
+}
+
+/** A lost database is nobody's mistake and passes: callers are told to come back. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isConnectionLoss(error)) {
+      throw new TryLater('unavailable', 'The database cannot be reached for the moment. Try again in 2 seconds.', 2, { cause: error });
+    }
+    throw error;
+  }
+}
+
+// SQLSTATE classes 08 (connection) and 57P (shutdown), too many connections, and what the socket says.
+const lossCodes = /^(08...|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+const lossMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  return (typeof code === 'string' && lossCodes.test(code)) || lossMessages.test(error.message) || isConnectionLoss(error.cause);
+}

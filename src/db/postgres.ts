@@ -1,0 +1,45 @@
+import { Migrator } from '@mikro-orm/migrations';
+import { MikroORM } from '@mikro-orm/postgresql';
+import { type Database, type Entities, openAs } from './database.ts';
+import { migrate, migrationSettings } from './migrate.ts';
+
+/** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
+export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
+  const orm = await MikroORM.init({
+    entities,
+    clientUrl: url,
+    pool: { min: 0, max: options.poolSize },
+    driverOptions: {
+      application_name: 'sitekeeper',
+      connectionTimeoutMillis: 5000,
+      // In the start-up packet rather than by a statement: even RESET ALL leads back to it.
+      options: '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s',
+    },
+  });
+  return openAs(orm);
+}
+
+/** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */
+export async function migratePostgres(ownerUrl: string, servingUrl: string): Promise<string[]> {
+  const orm = await MikroORM.init({
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    clientUrl: ownerUrl,
+    pool: { min: 0, max: 2 },
+    driverOptions: { application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 },
+    extensions: [Migrator],
+    migrations: migrationSettings,
+  });
+  try {
+    // Processes that start together take turns. The lock sits on a connection of its own beside the migrator's.
+    return await orm.em.fork().transactional(async (lock) => {
+      await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
+      const done = await migrate(orm);
+      const login = decodeURIComponent(new URL(servingUrl).username);
+      if (login) await orm.em.fork().execute(`grant sitekeeper_app, sitekeeper_engine to ${orm.em.getPlatform().quoteIdentifier(login)}`);
+      return done;
+    });
+  } finally {
+    await orm.close();
+  }
+}

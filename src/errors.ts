@@ -1,0 +1,90 @@
+// What can go wrong, by meaning. Which HTTP status a code gets stands in http/problems.ts.
+
+export type ProblemCode =
+  | 'malformed_json'
+  | 'duplicate_key'
+  | 'malformed_encoding'
+  | 'malformed_request'
+  | 'unauthenticated'
+  | 'invalid_key'
+  | 'invalid_session'
+  | 'invalid_credentials'
+  | 'missing_scope'
+  | 'cross_origin'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'request_timeout'
+  | 'domain_taken'
+  | 'quota_exceeded'
+  | 'precondition_failed'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'validation_failed'
+  | 'rate_limited'
+  | 'headers_too_large'
+  | 'internal_error'
+  | 'not_implemented'
+  | 'unavailable';
+
+/** One thing that is wrong with a request; `errors` of a 422. */
+export interface Fault {
+  in: 'body' | 'query' | 'path' | 'header';
+  pointer?: string;
+  name?: string;
+  code: string;
+  message: string;
+  line?: number;
+}
+
+/** A request that is not carried out. The message is shown to the caller, so it holds no secret and no inner detail. */
+export class Refusal extends Error {
+  readonly code: ProblemCode;
+
+  constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
+    super(detail, options);
+    this.code = code;
+  }
+}
+
+export class NotFound extends Refusal {
+  constructor() {
+    super('not_found', 'There is no such item.');
+  }
+}
+
+/** The request was read, and breaks the contract. */
+export class Invalid extends Refusal {
+  readonly faults: Fault[];
+
+  constructor(faults: Fault[]) {
+    super('validation_failed', describe(faults));
+    this.faults = faults;
+  }
+}
+
+/** A refusal that passes by itself. */
+export class TryLater extends Refusal {
+  readonly retryAfterSeconds: number;
+
+  constructor(code: 'rate_limited' | 'unavailable', detail: string, retryAfterSeconds: number, options?: ErrorOptions) {
+    super(code, detail, options);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Until its issue fills it. */
+export function notYet(): never {
+  throw new Refusal('not_implemented', 'This operation is not implemented yet.');
+}
+
+const faultsInDetail = 5;
+
+function describe(faults: Fault[]): string {
+  const named = faults.slice(0, faultsInDetail).map((fault) => {
+    const place = fault.in === 'body' ? fault.pointer || 'the body' : `the ${fault.in} parameter "${fault.name}"`;
+    return `${place}${fault.line ? `, line ${fault.line},` : ''} ${fault.message}`;
+  });
+  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
+  return `The request has ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}: ${named.join('; ')}${more}.`;
+}

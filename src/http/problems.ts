@@ -1,0 +1,69 @@
+import type { Context } from 'koa';
+import { Invalid, type ProblemCode, Refusal, TryLater } from '../errors.ts';
+
+/** The one table that turns meaning into a status. */
+export const problems: Record<ProblemCode, { status: number; title: string }> = {
+  malformed_request: { status: 400, title: 'The request is not HTTP' },
+  malformed_json: { status: 400, title: 'The body is not JSON' },
+  duplicate_key: { status: 400, title: 'A key stands twice in one object' },
+  malformed_encoding: { status: 400, title: 'The encoding is broken' },
+  unauthenticated: { status: 401, title: 'Who is calling?' },
+  invalid_key: { status: 401, title: 'The API key does not work' },
+  invalid_session: { status: 401, title: 'The session has ended' },
+  invalid_credentials: { status: 401, title: 'Wrong e-mail address or password' },
+  missing_scope: { status: 403, title: 'The key lacks a scope' },
+  cross_origin: { status: 403, title: 'The request comes from another origin' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  not_acceptable: { status: 406, title: 'No such representation' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  domain_taken: { status: 409, title: 'You have this domain already' },
+  quota_exceeded: { status: 409, title: 'The quota is used up' },
+  precondition_failed: { status: 412, title: 'The item has changed' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  validation_failed: { status: 422, title: 'The request breaks the contract' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
+  internal_error: { status: 500, title: 'Our fault' },
+  not_implemented: { status: 501, title: 'Not implemented yet' },
+  unavailable: { status: 503, title: 'Not available for the moment' },
+};
+
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: ProblemCode;
+  request_id: string;
+  errors?: Invalid['faults'];
+}
+
+/** An RFC 9457 body. */
+export function problemBody(refusal: Refusal, about: { publicUrl: string; instance: string; requestId: string }): ProblemBody {
+  const { status, title } = problems[refusal.code];
+  return {
+    type: `${about.publicUrl}/docs/problems/${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    instance: about.instance,
+    code: refusal.code,
+    request_id: about.requestId,
+    ...(refusal instanceof Invalid && { errors: refusal.faults }),
+  };
+}
+
+export function writeProblem(ctx: Context, refusal: Refusal, publicUrl: string) {
+  const body = problemBody(refusal, { publicUrl, instance: ctx.path, requestId: ctx.state.requestId });
+  ctx.status = body.status;
+  ctx.set('Content-Type', 'application/problem+json');
+  ctx.set('Cache-Control', 'no-store');
+  if (body.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  if (refusal instanceof TryLater) ctx.set('Retry-After', String(refusal.retryAfterSeconds));
+  // What is left of a body that was not read to its end would be taken for the next request.
+  if (refusal.code === 'body_too_large') ctx.set('Connection', 'close');
+  ctx.body = JSON.stringify(body);
+}

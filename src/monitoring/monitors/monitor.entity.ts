@@ -1,0 +1,25 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const MonitorEntity = defineEntity({
+  name: 'Monitor',
+  tableName: 'monitors',
+  properties: {
+    id: p.bigint('number').primary(),
+    userId: p.bigint('number'),
+    friendlyName: p.text(),
+    url: p.text(),
+    type: p.text().$type<'http' | 'ping'>(),
+    intervalSeconds: p.integer(),
+    isActive: p.boolean(),
+    status: p.text().$type<'pending' | 'up' | 'down' | 'paused'>(),
+    lastCheckedAt: p.datetime(3).nullable(),
+    lastResponseTimeMs: p.integer().nullable(),
+    lastError: p.text().nullable(),
+    settingsVersion: p.integer(),
+    stateVersion: p.integer(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+});
+
+export type Monitor = InferEntity<typeof MonitorEntity>;
