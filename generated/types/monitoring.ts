@@ -1483,17 +1483,17 @@ export type $defs = Record<string, never>;
 export interface operations {
     listKeys: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: components["parameters"]["PageExtension"];
+                page: components["parameters"]["PageExtension"];
                 /**
                  * @description Items on a page.
                  * @example 100
                  */
-                pageSize?: components["parameters"]["PageSize100"];
+                pageSize: components["parameters"]["PageSize100"];
             };
             header?: never;
             path?: never;
@@ -1656,7 +1656,7 @@ export interface operations {
     };
     listMonitors: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description Only monitors that are up, or only those that are down. Absent, those that are pending or paused come too.
                  * @example up
@@ -1671,12 +1671,12 @@ export interface operations {
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: components["parameters"]["Page"];
+                page: components["parameters"]["Page"];
                 /**
                  * @description Monitors on a page.
                  * @example 20
                  */
-                pageSize?: number;
+                pageSize: number;
             };
             header?: never;
             path?: never;
@@ -2007,22 +2007,22 @@ export interface operations {
     };
     listIncidents: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description How far to look back from now: 24 hours, 30 days, 6 calendar months or 1 calendar year.
                  * @example 30d
                  */
-                window?: "24h" | "30d" | "6mo" | "1y";
+                window: "24h" | "30d" | "6mo" | "1y";
                 /**
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: components["parameters"]["PageExtension"];
+                page: components["parameters"]["PageExtension"];
                 /**
                  * @description Items on a page.
                  * @example 100
                  */
-                pageSize?: components["parameters"]["PageSize100"];
+                pageSize: components["parameters"]["PageSize100"];
             };
             header?: never;
             path: {
@@ -2064,17 +2064,17 @@ export interface operations {
     };
     listNotifications: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: components["parameters"]["PageExtension"];
+                page: components["parameters"]["PageExtension"];
                 /**
                  * @description Items on a page.
                  * @example 100
                  */
-                pageSize?: components["parameters"]["PageSize100"];
+                pageSize: components["parameters"]["PageSize100"];
             };
             header?: never;
             path: {
@@ -2252,17 +2252,17 @@ export interface operations {
     };
     listProviders: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: components["parameters"]["PageExtension"];
+                page: components["parameters"]["PageExtension"];
                 /**
                  * @description Items on a page.
                  * @example 100
                  */
-                pageSize?: components["parameters"]["PageSize100"];
+                pageSize: components["parameters"]["PageSize100"];
             };
             header?: never;
             path?: never;

@@ -646,7 +646,7 @@ export type $defs = Record<string, never>;
 export interface operations {
     listWebsites: {
         parameters: {
-            query?: {
+            query: {
                 /**
                  * @description Only websites whose domain contains this text. Case does not matter, `%` and `_` stand for themselves, and empty means no filter.
                  * @example example
@@ -656,7 +656,7 @@ export interface operations {
                  * @description The field that `search` looks at.
                  * @example domain
                  */
-                search_by?: "domain";
+                search_by: "domain";
                 /**
                  * @description Only favorites (`true` or `1`), or only the others (`false` or `0`).
                  * @example true
@@ -666,22 +666,22 @@ export interface operations {
                  * @description `id` is the order of creation; `domain` sorts by the bytes of the name.
                  * @example domain
                  */
-                sort_by?: "id" | "domain";
+                sort_by: "id" | "domain";
                 /**
                  * @description Descending or ascending.
                  * @example asc
                  */
-                sort?: "desc" | "asc";
+                sort: "desc" | "asc";
                 /**
                  * @description Websites on a page.
                  * @example 25
                  */
-                per_page?: 10 | 25 | 50 | 100;
+                per_page: 10 | 25 | 50 | 100;
                 /**
                  * @description The page to return, counted from 1. A page past the end is empty, not an error.
                  * @example 1
                  */
-                page?: number;
+                page: number;
             };
             header?: never;
             path?: never;

@@ -3,12 +3,15 @@ import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { TryLater } from '../errors.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 
+/** What is done in one transaction. */
+export type Work<T> = (em: SqlEntityManager) => Promise<T>;
+
 /** The one door to the data, the same for the embedded database and for PostgreSQL. */
 export interface Database {
   /** One transaction in which only this user's rows exist. */
-  asUser<T>(userId: number, work: (em: SqlEntityManager) => Promise<T>): Promise<T>;
+  asUser<T>(userId: number, work: Work<T>): Promise<T>;
   /** One transaction without a user: no row is visible, only the functions named door_… answer. */
-  atTheDoor<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T>;
+  atTheDoor<T>(work: Work<T>): Promise<T>;
   /** Whether the database answers and has every migration of this version. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
@@ -44,12 +47,12 @@ class OrmDatabase implements Database {
     this.#closeToo = closeToo;
   }
 
-  asUser<T>(userId: number, work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+  asUser<T>(userId: number, work: Work<T>): Promise<T> {
     const em = this.#orm.em.fork({ session: { variables: { [userVariable]: userId } } });
     return available(em.transactional(work));
   }
 
-  atTheDoor<T>(work: (em: SqlEntityManager) => Promise<T>): Promise<T> {
+  atTheDoor<T>(work: Work<T>): Promise<T> {
     return available(this.#orm.em.fork().transactional(work));
   }
 

@@ -4,20 +4,23 @@ import { PGlite } from '@electric-sql/pglite';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
+import { lockFolder } from './data-folder.ts';
 import { type Database, type Entities, openAs } from './database.ts';
 import { migrate, migrationSettings } from './migrate.ts';
 
 /**
  * PostgreSQL inside this process with its files in `folder`, migrated and ready to serve. It writes without fsync: safe
- * against a killed process, not against a power failure. One process a folder: the caller holds its lock.
+ * against a killed process, not against a power failure.
  */
 export async function openEmbedded(folder: string, entities: Entities): Promise<Database> {
+  const unlock = lockFolder(folder);
   const dataDir = join(folder, 'postgres');
   // A ready-made cluster saves the seconds that initdb takes.
-  return serveFrom(existsSync(dataDir) ? await PGlite.create({ dataDir }) : await PGlite.create({ dataDir, loadDataDir: await freshCluster() }), entities);
+  const pglite = await (existsSync(dataDir) ? PGlite.create({ dataDir }) : PGlite.create({ dataDir, loadDataDir: await freshCluster() }));
+  return serveFrom(pglite, entities, unlock);
 }
 
-export async function serveFrom(pglite: PGlite, entities: Entities): Promise<Database> {
+export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () => {}): Promise<Database> {
   const orm = await MikroORM.init({
     entities,
     dbName: 'postgres',
@@ -36,5 +39,8 @@ export async function serveFrom(pglite: PGlite, entities: Entities): Promise<Dat
     set session authorization sitekeeper_service;
     set role sitekeeper_app;
   `);
-  return openAs(orm, () => pglite.close());
+  return openAs(orm, async () => {
+    await pglite.close();
+    unlock();
+  });
 }

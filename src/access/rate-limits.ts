@@ -1,0 +1,78 @@
+import ipaddr from 'ipaddr.js';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Caller } from './caller.ts';
+
+const windowSeconds = 60;
+
+/** How the caller stands after this request, for the headers of its answer. */
+export interface RateStanding {
+  allowed: boolean;
+  policies: { name: string; limit: number; windowSeconds: number }[];
+  /** The limit that is closest. */
+  closest: { name: string; limit: number; remaining: number; resetSeconds: number };
+}
+
+interface Limit {
+  name: string;
+  limit: number;
+  limiter: RateLimiterMemory;
+}
+
+/** Counts requests: per key or session and per user; per address where the caller is not known. */
+export class RateLimits {
+  readonly #key: Limit;
+  readonly #user: Limit;
+  readonly #address: Limit;
+
+  constructor(perMinute: number) {
+    this.#key = limit('key', perMinute);
+    this.#user = limit('user', perMinute * 2);
+    this.#address = limit('address', Math.max(1, Math.round(perMinute / 10)));
+  }
+
+  countCaller(caller: Caller): Promise<RateStanding> {
+    return count([
+      [this.#key, `${caller.keyId}`],
+      [this.#user, `${caller.userId}`],
+    ]);
+  }
+
+  countAddress(address: string): Promise<RateStanding> {
+    return count([[this.#address, network(address)]]);
+  }
+}
+
+function limit(name: string, points: number): Limit {
+  return { name, limit: points, limiter: new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds }) };
+}
+
+async function count(counted: [Limit, string][]): Promise<RateStanding> {
+  const standings = await Promise.all(
+    counted.map(async ([{ name, limit, limiter }, key]) => {
+      const result = await limiter.consume(key).catch((refused: unknown) => {
+        if (refused instanceof RateLimiterRes) return refused;
+        throw refused;
+      });
+      return {
+        name,
+        limit,
+        allowed: result.consumedPoints <= limit,
+        remaining: Math.max(0, result.remainingPoints),
+        resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+      };
+    }),
+  );
+  const closest = standings.reduce((least, standing) => (standing.remaining < least.remaining ? standing : least));
+  return {
+    allowed: standings.every((standing) => standing.allowed),
+    policies: standings.map(({ name, limit }) => ({ name, limit, windowSeconds })),
+    closest,
+  };
+}
+
+/** One subscriber: an IPv4 address, or the /64 that an IPv6 address is in. */
+function network(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 8).join('.');
+}

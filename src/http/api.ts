@@ -1,0 +1,121 @@
+import type { Context, Middleware } from 'koa';
+import type { Document } from 'openapi-backend';
+import { authenticate } from '../access/authenticate.ts';
+import { type Caller, nobody } from '../access/caller.ts';
+import type { RateLimits, RateStanding } from '../access/rate-limits.ts';
+import type { Database } from '../db/database.ts';
+import { NotFound, Refusal, TryLater } from '../errors.ts';
+import { checkMediaType, readBody } from './body.ts';
+import { Contract, type Operation } from './contract.ts';
+import { type AnyInput, readInput } from './input.ts';
+import type { HandlerContext, Reply } from './operations.ts';
+
+export interface ApiParts {
+  database: Database;
+  rateLimits: RateLimits;
+  /** The address a request comes from, proxies that are trusted looked through. */
+  addressOf(ctx: Context): string;
+}
+
+type AnyHandler = (input: AnyInput, context: HandlerContext) => Promise<Reply<unknown>>;
+
+/** Serves one API under `root` as its contract says. The order of the steps is the order of refusal. */
+export async function serveApi(root: string, document: Document, handlers: object, parts: ApiParts): Promise<Middleware> {
+  const contract = await Contract.load(document);
+  const handlerOf = new Map(contract.operations.map((operation) => [operation.id, handlerFor(operation, handlers)]));
+
+  return async (ctx, next) => {
+    if (ctx.path !== root && !ctx.path.startsWith(`${root}/`)) return next();
+    const match = contract.match(ctx.method, ctx.path.slice(root.length));
+    if (!match) return refuseStranger(new NotFound(), ctx, parts); // 404
+    if ('allow' in match) return answerOtherMethod(match.allow, ctx, parts); // 405
+    const { operation, pathParameters } = match;
+    ctx.state.operation = operation.id;
+
+    const caller = await identify(operation, ctx, parts); // 401, 429
+    requireScopes(operation, caller); // 403
+    requireAcceptable(ctx); // 406
+    checkMediaType(ctx, operation); // 415
+    const body = await readBody(ctx, operation); // 413, 400
+    const input = readInput(ctx, operation, pathParameters, body); // 422
+    const reply = await handlerOf.get(operation.id)?.(input, {
+      caller,
+      asUser: (work) => parts.database.asUser(caller.userId, work),
+    });
+    if (reply) writeReply(ctx, operation, reply);
+  };
+}
+
+function handlerFor(operation: Operation, handlers: object): AnyHandler {
+  // The map's type says that each operation has its handler; at this border the types of all operations become one.
+  const handler = (handlers as Record<string, AnyHandler>)[operation.id];
+  if (!handler) throw new Error(`The operation ${operation.id} has no handler.`);
+  return handler;
+}
+
+async function identify(operation: Operation, ctx: Context, parts: ApiParts): Promise<Caller> {
+  if (operation.credentials.length === 0) {
+    keepToRate(ctx, await parts.rateLimits.countAddress(parts.addressOf(ctx)));
+    return nobody;
+  }
+  let caller: Caller;
+  try {
+    const takesKeys = operation.credentials.includes('bearerKey');
+    caller = await authenticate({ authorization: ctx.req.headersDistinct.authorization ?? [], takesKeys }, parts.database);
+  } catch (error) {
+    if (error instanceof Refusal && !(error instanceof TryLater)) await refuseStranger(error, ctx, parts);
+    throw error;
+  }
+  ctx.state.caller = caller;
+  keepToRate(ctx, await parts.rateLimits.countCaller(caller));
+  return caller;
+}
+
+/** A refusal before the caller is known counts against the address; one over its limit hears that instead. */
+async function refuseStranger(refusal: Refusal, ctx: Context, parts: ApiParts): Promise<never> {
+  keepToRate(ctx, await parts.rateLimits.countAddress(parts.addressOf(ctx)));
+  throw refusal;
+}
+
+async function answerOtherMethod(allow: string[], ctx: Context, parts: ApiParts) {
+  ctx.set('Allow', allow.join(', '));
+  if (ctx.method !== 'OPTIONS') {
+    return refuseStranger(new Refusal('method_not_allowed', `This path takes ${allow.join(', ')}, not ${ctx.method}.`), ctx, parts);
+  }
+  keepToRate(ctx, await parts.rateLimits.countAddress(parts.addressOf(ctx)));
+  ctx.status = 204;
+}
+
+function keepToRate(ctx: Context, { allowed, policies, closest }: RateStanding) {
+  ctx.set('RateLimit-Policy', policies.map(({ name, limit, windowSeconds }) => `"${name}";q=${limit};w=${windowSeconds}`).join(', '));
+  ctx.set('RateLimit', `"${closest.name}";r=${closest.remaining};t=${closest.resetSeconds}`);
+  ctx.set('X-RateLimit-Limit', String(closest.limit));
+  ctx.set('X-RateLimit-Remaining', String(closest.remaining));
+  ctx.set('X-RateLimit-Reset', String(closest.resetSeconds));
+  if (!allowed) {
+    const { name, limit, resetSeconds } = closest;
+    throw new TryLater('rate_limited', `${limit} requests a minute are allowed for this ${name}. Try again in ${resetSeconds} seconds.`, resetSeconds);
+  }
+}
+
+function requireScopes(operation: Operation, caller: Caller) {
+  const missing = operation.scopes.filter((scope) => !caller.scopes.has(scope));
+  if (missing.length > 0) {
+    throw new Refusal('missing_scope', `This operation needs the scope ${missing.map((scope) => `"${scope}"`).join(', ')}, which the key does not hold.`);
+  }
+}
+
+function requireAcceptable(ctx: Context) {
+  if (!ctx.accepts('application/json')) {
+    throw new Refusal('not_acceptable', 'This operation answers application/json, which the Accept header rules out.');
+  }
+}
+
+function writeReply(ctx: Context, operation: Operation, reply: Reply<unknown>) {
+  ctx.status = (reply.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
+  ctx.set('Content-Type', 'application/json');
+  ctx.set('Cache-Control', 'private, no-cache');
+  if (reply.version !== undefined) ctx.set('ETag', `"${reply.version}"`);
+  if (reply.location !== undefined) ctx.set('Location', reply.location);
+  ctx.body = JSON.stringify(reply.body);
+}

@@ -1,0 +1,133 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import formats from 'ajv-formats';
+import { type Document, OpenAPIBackend, type Operation as DocumentOperation } from 'openapi-backend';
+
+/** A parameter or form field as the contract describes it. */
+export interface Field {
+  in: 'path' | 'query' | 'header';
+  name: string;
+  schema: { type?: string };
+}
+
+/** An operation of the contract with all that can be worked out before the first request. */
+export interface Operation {
+  id: string;
+  method: string;
+  scopes: string[];
+  /** Which credentials it takes; none means that everybody may call it. */
+  credentials: ('bearerKey' | 'sessionCookie')[];
+  parameters: Field[];
+  body?: { mediaType: string; required: boolean; fields: Record<string, { type?: string }> };
+  /** The statuses of success, the lowest first. */
+  successes: number[];
+  validators: ValidateFunction[];
+}
+
+export type Match = { operation: Operation; pathParameters: Record<string, string> } | { allow: string[] } | undefined;
+
+interface Route {
+  pattern: RegExp;
+  names: string[];
+  operations: Map<string, Operation>;
+}
+
+/** One API by its bundled document: finds the operation for a request, and knows what each operation asks for. */
+export class Contract {
+  readonly operations: Operation[] = [];
+  readonly #routes: Route[] = [];
+
+  static async load(document: Document): Promise<Contract> {
+    const ajv = requestAjv();
+    const api = new OpenAPIBackend({
+      definition: withoutDiscriminatorMappings(document),
+      // The document was checked when it was bundled; responses are held against it in the tests, not at every start.
+      quick: true,
+      customizeAjv: () => ajv,
+    });
+    await api.init();
+    return new Contract(api);
+  }
+
+  private constructor(api: OpenAPIBackend) {
+    for (const described of api.router.getOperations()) {
+      const operation = describe(described, api.validator.getRequestValidatorsForOperation(described.operationId ?? '') ?? []);
+      this.operations.push(operation);
+      this.#addRoute(described.path, operation);
+    }
+    // /a/b before /a/{id}: the fewer parameters, the more exact.
+    this.#routes.sort((a, b) => a.names.length - b.names.length);
+  }
+
+  /** `path` is relative to the API's root. The routes are compiled once; openapi-backend compiles them at every request. */
+  match(method: string, path: string): Match {
+    for (const { pattern, names, operations } of this.#routes) {
+      const values = pattern.exec(path);
+      if (!values) continue;
+      const operation = operations.get(method);
+      if (!operation) return { allow: methodsOf(operations) };
+      const decoded = values.slice(1).map(decodeSegment);
+      if (decoded.includes(undefined)) return undefined;
+      return { operation, pathParameters: Object.fromEntries(names.map((name, index) => [name, decoded[index] ?? ''])) };
+    }
+    return undefined;
+  }
+
+  #addRoute(path: string, operation: Operation) {
+    const names = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name);
+    const pattern = new RegExp(`^${path.replace(/\{[^}]+\}/g, '([^/]+)')}$`);
+    let route = this.#routes.find((known) => known.pattern.source === pattern.source);
+    if (!route) {
+      route = { pattern, names, operations: new Map() };
+      this.#routes.push(route);
+    }
+    route.operations.set(operation.method, operation);
+    // HEAD is answered like GET, and the server leaves the body out.
+    if (operation.method === 'GET') route.operations.set('HEAD', operation);
+  }
+}
+
+function describe(described: DocumentOperation, validators: ValidateFunction[]): Operation {
+  // getOperations() returns the dereferenced document, in which no $ref is left.
+  const requestBody = described.requestBody as
+    | { required?: boolean; content: Record<string, { schema: { properties?: Record<string, { type?: string }> } }> }
+    | undefined;
+  const [media] = Object.entries(requestBody?.content ?? {});
+  return {
+    id: described.operationId ?? '',
+    method: described.method.toUpperCase(),
+    scopes: (described as { 'x-required-scopes'?: string[] })['x-required-scopes'] ?? [],
+    credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
+    parameters: (described.parameters ?? []) as Field[],
+    ...(requestBody && media && { body: { mediaType: media[0], required: requestBody.required === true, fields: media[1].schema.properties ?? {} } }),
+    successes: Object.keys(described.responses ?? {})
+      .map(Number)
+      .filter((status) => status < 300)
+      .sort(),
+    validators,
+  };
+}
+
+function methodsOf(operations: Map<string, Operation>): string[] {
+  return [...operations.keys(), 'OPTIONS'];
+}
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function requestAjv(): Ajv {
+  // Values arrive with the types that the contract names (input.ts), so nothing is coerced here. Defaults are filled in;
+  // the schemas of updates have none.
+  const ajv = new Ajv({ strict: false, allErrors: true, useDefaults: true, discriminator: true, verbose: true });
+  formats.default(ajv);
+  return ajv;
+}
+
+/** Ajv knows discriminators, but refuses a mapping; each branch says its own value already. */
+function withoutDiscriminatorMappings(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (key, value) => (key === 'discriminator' ? { propertyName: value.propertyName } : value));
+}

@@ -1,0 +1,70 @@
+import type { Context } from 'koa';
+import { type Fault, Invalid } from '../errors.ts';
+import type { Body } from './body.ts';
+import type { Operation } from './contract.ts';
+import { escapePointer, faultsOf, findBadCharacters } from './faults.ts';
+import { type Pair, parsePairs } from './pairs.ts';
+
+type Values = Record<string, unknown>;
+
+/** What a handler gets; the types of each operation stand in operations.ts. */
+export interface AnyInput {
+  path: Values;
+  query: Values;
+  header: Values;
+  body: unknown;
+  url: { path: string; query: string };
+}
+
+/** Turns the request into the operation's input, or refuses it naming every fault at once. */
+export function readInput(ctx: Context, operation: Operation, pathParameters: Record<string, string>, body: Body | undefined): AnyInput {
+  const faults: Fault[] = [];
+  const path: Values = {};
+  const query: Values = {};
+  const header: Values = {};
+  const declaresQuery = operation.parameters.some((parameter) => parameter.in === 'query');
+  const pairs = declaresQuery ? parsePairs(ctx.querystring, 'The query string') : [];
+  for (const { in: place, name, schema } of operation.parameters) {
+    if (place === 'path') path[name] = typed(pathParameters[name] ?? '', schema.type);
+    if (place === 'header' && ctx.req.headers[name.toLowerCase()] !== undefined) header[name.toLowerCase()] = ctx.get(name);
+    if (place === 'query') {
+      const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
+      if (values.length > 1) faults.push({ in: 'query', name, code: 'repeated', message: 'is given more than once' });
+      else if (values[0] !== undefined) query[name] = typed(values[0], schema.type);
+    }
+  }
+  const value = bodyValue(operation, body, faults);
+  const checked = { path, query, header, ...(value !== undefined && { requestBody: value }) };
+  // Characters first: what cannot be stored must not be reported as something else.
+  faults.push(...findBadCharacters(checked));
+  for (const validate of operation.validators) {
+    if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
+  }
+  if (faults.length > 0) throw new Invalid(faults);
+  return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
+}
+
+function bodyValue(operation: Operation, body: Body | undefined, faults: Fault[]): unknown {
+  if (!operation.body) return undefined;
+  if (operation.body.mediaType !== 'application/x-www-form-urlencoded') return body && 'json' in body ? body.json : undefined;
+  return formValue(body && 'form' in body ? body.form : [], operation.body.fields, faults);
+}
+
+function formValue(pairs: Pair[], fields: Record<string, { type?: string }>, faults: Fault[]): Values {
+  const form: Values = Object.create(null);
+  for (const [name, value] of pairs) {
+    if (name in form) faults.push({ in: 'body', pointer: `/${escapePointer(name)}`, code: 'repeated', message: 'is given more than once' });
+    form[name] = typed(value, Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
+  }
+  return form;
+}
+
+/**
+ * A text as the value it stands for. What does not stand for one stays a text, which the contract then refuses: so 0x1,
+ * 1e1, 1.0, a blank and an empty value are no integers.
+ */
+function typed(text: string, type: string | undefined): unknown {
+  if (type === 'integer') return /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+  if (type === 'boolean') return ({ true: true, '1': true, false: false, '0': false } as Record<string, boolean>)[text] ?? text;
+  return text;
+}

@@ -1,0 +1,49 @@
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import { Refusal } from '../errors.ts';
+import { writeProblem } from './problems.ts';
+import { requestIdOf } from './request-id.ts';
+
+export const nameRequests: Middleware = (ctx, next) => {
+  ctx.state.requestId = requestIdOf(ctx.get('X-Request-Id'));
+  ctx.set('X-Request-Id', ctx.state.requestId);
+  return next();
+};
+
+/** One line a request: who asked for what, how it ended and how long it took. Never a body, a query or a header. */
+export function logRequests(log: Logger): Middleware {
+  return async (ctx, next) => {
+    const start = performance.now();
+    await next();
+    const { requestId, operation, caller } = ctx.state;
+    log.info(
+      {
+        request_id: requestId,
+        method: ctx.method,
+        path: ctx.path,
+        operation,
+        status: ctx.status,
+        ms: Math.round((performance.now() - start) * 10) / 10,
+        user_id: caller?.userId,
+        key_id: caller?.keyId,
+      },
+      'request',
+    );
+  };
+}
+
+/** Turns whatever is thrown into a problem. What is no refusal is a fault of ours: logged whole, answered without detail. */
+export function answerProblems(publicUrl: string, log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const refusal =
+        error instanceof Refusal
+          ? error
+          : new Refusal('internal_error', 'Something went wrong on our side. The request_id leads us to it.', { cause: error });
+      if (refusal.cause !== undefined) log.error({ err: refusal.cause, request_id: ctx.state.requestId }, refusal.code);
+      writeProblem(ctx, refusal, publicUrl);
+    }
+  };
+}

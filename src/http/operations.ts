@@ -1,0 +1,49 @@
+// Types that tie a handler to its operation in the contract.
+import type { Caller } from '../access/caller.ts';
+import type { Work } from '../db/database.ts';
+
+interface AnyOperation {
+  parameters: { path?: unknown; query?: unknown; header?: unknown };
+  requestBody?: unknown;
+  responses: object;
+}
+
+type Given<T> = T extends undefined ? Record<never, never> : T;
+type BodyOf<RequestBody> = RequestBody extends { content: infer Content } ? Content[keyof Content] : undefined;
+type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: BodyOf<Responses[Status]> }[keyof Responses & (200 | 201 | 202)];
+
+/** What the request says, already held against the contract: the right types, defaults filled in. */
+export interface Input<Operation extends AnyOperation> {
+  path: Given<Operation['parameters']['path']>;
+  query: Given<Operation['parameters']['query']>;
+  header: Given<Operation['parameters']['header']>;
+  body: BodyOf<Operation['requestBody']>;
+  /** The path and query as they were sent, for links to other pages. */
+  url: { path: string; query: string };
+}
+
+export interface HandlerContext {
+  caller: Caller;
+  /** One transaction in which only the caller's rows exist. */
+  asUser<T>(work: Work<T>): Promise<T>;
+}
+
+export interface Reply<Body> {
+  body: Body;
+  /** Where the new item can be read. */
+  location?: string;
+  /** The version of the item; becomes its ETag. */
+  version?: string;
+  /** For operations that either create or change: which of the two it was. */
+  created?: boolean;
+}
+
+export type Handler<Operation extends AnyOperation> = (
+  input: Input<Operation>,
+  context: HandlerContext,
+) => Promise<Reply<SuccessOf<Operation['responses']>>>;
+
+/** One handler for each operation of an API: one that is missing or surplus does not compile. */
+export type Handlers<Operations> = {
+  [Id in keyof Operations]: Operations[Id] extends AnyOperation ? Handler<Operations[Id]> : never;
+};

@@ -1,0 +1,12 @@
+import { randomUUID } from 'node:crypto';
+
+const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The caller's own id where it is one, else a new one. */
+export function requestIdOf(given: string): string {
+  return wellFormed.test(given) ? given : newRequestId();
+}
+
+export function newRequestId(): string {
+  return randomUUID();
+}

@@ -1,0 +1,31 @@
+import type { operations } from '../../../generated/types/monitoring.ts';
+import { notYet } from '../../errors.ts';
+import type { Handlers } from '../../http/operations.ts';
+import { pageLinks } from '../../paging.ts';
+import { MonitorEntity } from './monitor.entity.ts';
+import { monitorView } from './monitor.view.ts';
+
+type MonitorOperations = 'listMonitors' | 'createMonitor' | 'showMonitor' | 'updateMonitor' | 'deleteMonitor' | 'checkMonitor';
+
+export const monitorHandlers: Handlers<Pick<operations, MonitorOperations>> = {
+  async listMonitors({ query, url }, { asUser }) {
+    const { page, pageSize } = query;
+    const [monitors, total] = await asUser((em) =>
+      em.findAndCount(
+        MonitorEntity,
+        { ...(query.status && { status: query.status }), ...(query.type && { type: query.type }) },
+        { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize },
+      ),
+    );
+    const pageCount = Math.max(1, Math.ceil(total / pageSize));
+    return {
+      body: { data: monitors.map(monitorView), links: pageLinks(url, page, pageCount), meta: { page, pageSize, pageCount, total } },
+    };
+  },
+
+  createMonitor: notYet,
+  showMonitor: notYet,
+  updateMonitor: notYet,
+  deleteMonitor: notYet,
+  checkMonitor: notYet,
+};

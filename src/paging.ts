@@ -1,0 +1,18 @@
+export interface PageLinks {
+  first: string | null;
+  last: string | null;
+  prev: string | null;
+  next: string | null;
+}
+
+/** The neighbouring pages of a list, with the caller's other parameters kept as they were sent. */
+export function pageLinks({ path, query }: { path: string; query: string }, page: number, lastPage: number): PageLinks {
+  const others = query.split('&').filter((pair) => pair !== '' && decodeURIComponent(pair.split('=')[0] ?? '') !== 'page');
+  const link = (number: number) => `${path}?${[...others, `page=${number}`].join('&')}`;
+  return {
+    first: link(1),
+    last: link(lastPage),
+    prev: page > 1 ? link(Math.min(page - 1, lastPage)) : null,
+    next: page < lastPage ? link(page + 1) : null,
+  };
+}
