@@ -11,7 +11,9 @@ export class BadSetting extends Error {}
 const whole = (min: number, max: number) =>
   z
     .string()
-    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, { message: `must be a whole number from ${min} to ${max}` })
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      message: `must be a whole number from ${min} to ${max}`,
+    })
     .transform(Number);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform((url) => url.replace(/\/+$/, ''));
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
@@ -86,7 +88,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const set = parsed.data;
   if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) throw new BadSetting('MIGRATE_DATABASE_URL needs DATABASE_URL beside it');
   if (set.DATABASE_URL && !set.SECRET_KEY) {
-    throw new BadSetting('SECRET_KEY must be set beside DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32), the same for every process');
+    throw new BadSetting(
+      'SECRET_KEY must be set beside DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
+    );
   }
   return {
     host: set.HOST,

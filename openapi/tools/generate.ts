@@ -31,7 +31,9 @@ export async function generateBundlesAndTypes(out: string): Promise<Document[]> 
 
 /** A parameter with a default always reaches the handler, so its type has no undefined. */
 function asHandlersSeeIt(document: Document): Document {
-  return JSON.parse(JSON.stringify(document), (_, value) => (value?.in && value.schema?.default !== undefined ? { ...value, required: true } : value));
+  return JSON.parse(JSON.stringify(document), (_, value) =>
+    value?.in && value.schema?.default !== undefined ? { ...value, required: true } : value,
+  );
 }
 
 /** What the client was made from: a client with another fingerprint than the bundles beside it is stale. */

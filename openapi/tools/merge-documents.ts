@@ -26,7 +26,8 @@ export function mergeDocuments(documents: Document[]): Document {
     const base = new URL(document.servers[0]?.url ?? '').pathname;
     for (const [path, item] of Object.entries(document.paths)) merged.paths[base + path] = item;
     for (const [kind, components] of Object.entries(document.components)) {
-      const known = (merged.components[kind] ??= {});
+      const known = merged.components[kind] ?? {};
+      merged.components[kind] = known;
       for (const [name, component] of Object.entries(components)) {
         if (name in known && !isDeepStrictEqual(known[name], component)) {
           throw new Error(`The two APIs define components.${kind}.${name} differently.`);

@@ -14,11 +14,12 @@ interface FoundKey {
   id: number;
   user_id: number;
   scopes: string[];
-  expires_at: Date | null;
+  /** A number, because the drivers return times in different forms. */
+  expires_at_ms: number | null;
 }
 
 /** Who the credentials belong to; refuses with unauthenticated or invalid_key. */
-export async function authenticate({ authorization, takesKeys }: Credentials, database: Database, now = new Date()): Promise<Caller> {
+export async function authenticate({ authorization, takesKeys }: Credentials, database: Database, now = Date.now()): Promise<Caller> {
   if (!takesKeys) throw new Refusal('unauthenticated', 'This works only for a signed-in user. Sign in with POST /api/session.');
   if (authorization.length === 0) {
     throw new Refusal('unauthenticated', 'Send an API key in the header "Authorization: Bearer <API_KEY>", or sign in.');
@@ -26,7 +27,7 @@ export async function authenticate({ authorization, takesKeys }: Credentials, da
   const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization.length === 1 ? (authorization[0] ?? '') : '') ?? [];
   if (!isWellFormedKey(key)) throw new Refusal('invalid_key', 'The Authorization header does not hold one well-formed API key.');
   const [found] = await database.atTheDoor((em) => em.execute<FoundKey[]>('select * from door_find_api_key(?)', [hashKey(key)]));
-  if (!found || (found.expires_at && found.expires_at <= now)) {
+  if (!found || (found.expires_at_ms !== null && found.expires_at_ms <= now)) {
     throw new Refusal('invalid_key', 'The API key is unknown, expired or revoked.');
   }
   return { userId: found.user_id, keyId: found.id, scopes: new Set(found.scopes) };

@@ -1,5 +1,6 @@
-import type { Database } from '../db/database.ts';
-import { generateKey, hashKey, prefixOf } from './api-key.ts';
+import { type Database, userVariable } from '../db/database.ts';
+import { generateKey } from './api-key.ts';
+import { storeKey } from './keys.ts';
 import { hashPassword } from './passwords.ts';
 import { allScopes } from './scopes.ts';
 
@@ -17,14 +18,8 @@ export async function createOwner(
     const [made] = await em.execute<{ id: number | null }[]>('select door_create_first_user(?, ?) as id', [owner.email, passwordHash]);
     if (!made?.id) return undefined;
     // From here on this transaction is the new user's.
-    await em.execute(`select set_config('app.user_id', ?, true)`, [String(made.id)]);
-    await em.execute('insert into api_keys (user_id, name, scopes, prefix, key_hash) values (?, ?, ?::text[], ?, ?)', [
-      made.id,
-      'Owner',
-      `{${allScopes.join(',')}}`,
-      prefixOf(key),
-      hashKey(key),
-    ]);
+    await em.execute('select set_config(?, ?, true)', [userVariable, String(made.id)]);
+    await storeKey(em, made.id, { key, name: 'Owner', scopes: allScopes });
     return key;
   });
 }

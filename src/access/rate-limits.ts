@@ -37,8 +37,9 @@ export class RateLimits {
     ]);
   }
 
-  countAddress(address: string): Promise<RateStanding> {
-    return count([[this.#address, network(address)]]);
+  /** With 0 points the address is only looked at. */
+  countAddress(address: string, points = 1): Promise<RateStanding> {
+    return count([[this.#address, network(address)]], points);
   }
 }
 
@@ -46,10 +47,10 @@ function limit(name: string, points: number): Limit {
   return { name, limit: points, limiter: new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds }) };
 }
 
-async function count(counted: [Limit, string][]): Promise<RateStanding> {
+async function count(counted: [Limit, string][], points = 1): Promise<RateStanding> {
   const standings = await Promise.all(
     counted.map(async ([{ name, limit, limiter }, key]) => {
-      const result = await limiter.consume(key).catch((refused: unknown) => {
+      const result = await limiter.consume(key, points).catch((refused: unknown) => {
         if (refused instanceof RateLimiterRes) return refused;
         throw refused;
       });

@@ -1,4 +1,4 @@
-import type { EntitySchema, MikroORM } from '@mikro-orm/core';
+import type { MikroORM, Options, SessionContext } from '@mikro-orm/core';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { TryLater } from '../errors.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
@@ -21,13 +21,10 @@ export interface Database {
 export const userVariable = 'app.user_id';
 
 /** What the features store; they are handed in, so that the database knows none of them. */
-export type Entities = EntitySchema<any>[];
-
-/** PostgreSQL or PGlite. */
-export type AnyDriver = AbstractSqlDriver;
+export type Entities = NonNullable<Options['entities']>;
 
 /** Refuses to serve as a role that could see past the policies. */
-export async function openAs(orm: MikroORM<AnyDriver>, closeToo = async () => {}): Promise<Database> {
+export async function openAs(orm: MikroORM<AbstractSqlDriver>, closeToo = async () => {}): Promise<Database> {
   const database = new OrmDatabase(orm, closeToo);
   try {
     await database.assertHarmlessRole();
@@ -39,24 +36,35 @@ export async function openAs(orm: MikroORM<AnyDriver>, closeToo = async () => {}
 }
 
 class OrmDatabase implements Database {
-  readonly #orm: MikroORM<AnyDriver>;
+  readonly #orm: MikroORM<AbstractSqlDriver>;
   readonly #closeToo: () => Promise<void>;
+  #closing: Promise<void> | undefined;
 
-  constructor(orm: MikroORM<AnyDriver>, closeToo: () => Promise<void>) {
+  constructor(orm: MikroORM<AbstractSqlDriver>, closeToo: () => Promise<void>) {
     this.#orm = orm;
     this.#closeToo = closeToo;
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {
-    const em = this.#orm.em.fork({ session: { variables: { [userVariable]: userId } } });
-    return available(em.transactional(work));
+    return this.#transaction({ variables: { [userVariable]: userId } }, work);
   }
 
   atTheDoor<T>(work: Work<T>): Promise<T> {
-    return available(this.#orm.em.fork().transactional(work));
+    return this.#transaction({}, work);
+  }
+
+  async #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {
+    // Once closed, MikroORM would connect again.
+    if (this.#closing) throw unavailable();
+    try {
+      return await this.#orm.em.fork({ session }).transactional(work);
+    } catch (error) {
+      throw isConnectionLoss(error) ? unavailable(error) : error;
+    }
   }
 
   async isReady(): Promise<boolean> {
+    if (this.#closing) return false;
     try {
       const rows = await this.#orm.em.fork().execute<{ name: string }[]>(`select name from ${migrationsTable}`);
       const done = new Set(rows.map((row) => row.name));
@@ -77,22 +85,15 @@ class OrmDatabase implements Database {
     }
   }
 
-  async close() {
-    await this.#orm.close();
-    await this.#closeToo();
+  close(): Promise<void> {
+    this.#closing ??= this.#orm.close().then(this.#closeToo);
+    return this.#closing;
   }
 }
 
 /** A lost database is nobody's mistake and passes: callers are told to come back. */
-async function available<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isConnectionLoss(error)) {
-      throw new TryLater('unavailable', 'The database cannot be reached for the moment. Try again in 2 seconds.', 2, { cause: error });
-    }
-    throw error;
-  }
+function unavailable(cause?: unknown): TryLater {
+  return new TryLater('unavailable', 'The database cannot be reached for the moment. Try again in 2 seconds.', 2, { cause });
 }
 
 // SQLSTATE classes 08 (connection) and 57P (shutdown), too many connections, and what the socket says.

@@ -17,18 +17,12 @@ export async function openEmbedded(folder: string, entities: Entities): Promise<
   const dataDir = join(folder, 'postgres');
   // A ready-made cluster saves the seconds that initdb takes.
   const pglite = await (existsSync(dataDir) ? PGlite.create({ dataDir }) : PGlite.create({ dataDir, loadDataDir: await freshCluster() }));
+  await migrateEmbedded(pglite);
   return serveFrom(pglite, entities, unlock);
 }
 
+/** Serves from a migrated PGlite that is this process's alone. */
 export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () => {}): Promise<Database> {
-  const orm = await MikroORM.init({
-    entities,
-    dbName: 'postgres',
-    driverOptions: { pglite: () => pglite },
-    extensions: [Migrator],
-    migrations: migrationSettings,
-  });
-  await migrate(orm);
   // PGlite's own session is a superuser, whom no policy binds.
   await pglite.exec(`
     do $$ begin
@@ -39,8 +33,25 @@ export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () 
     set session authorization sitekeeper_service;
     set role sitekeeper_app;
   `);
+  const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
   return openAs(orm, async () => {
     await pglite.close();
     unlock();
   });
+}
+
+export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
+  const orm = await MikroORM.init({
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    dbName: 'postgres',
+    driverOptions: { pglite: () => pglite },
+    extensions: [Migrator],
+    migrations: migrationSettings,
+  });
+  try {
+    return await migrate(orm);
+  } finally {
+    await orm.close();
+  }
 }

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { MikroORM } from '@mikro-orm/core';
-import type { AnyDriver } from './database.ts';
 import { Migration } from '@mikro-orm/migrations';
+import type { AbstractSqlDriver } from '@mikro-orm/sql';
 
 const folder = join(import.meta.dirname, 'migrations');
 
@@ -22,7 +22,7 @@ export const migrationSettings = {
 };
 
 /** Brings the database to this version, in one transaction. Returns the names of the migrations that ran. */
-export async function migrate(orm: MikroORM<AnyDriver>): Promise<string[]> {
+export async function migrate(orm: MikroORM<AbstractSqlDriver>): Promise<string[]> {
   const done = await orm.migrator.up();
   await orm.em.fork().execute(`grant select on ${migrationsTable} to sitekeeper_app, sitekeeper_engine`);
   return done.map((migration) => migration.name);

@@ -63,18 +63,23 @@ async function identify(operation: Operation, ctx: Context, parts: ApiParts): Pr
     const takesKeys = operation.credentials.includes('bearerKey');
     caller = await authenticate({ authorization: ctx.req.headersDistinct.authorization ?? [], takesKeys }, parts.database);
   } catch (error) {
-    if (error instanceof Refusal && !(error instanceof TryLater)) await refuseStranger(error, ctx, parts);
-    throw error;
+    return refuseStranger(error, ctx, parts);
   }
   ctx.state.caller = caller;
   keepToRate(ctx, await parts.rateLimits.countCaller(caller));
   return caller;
 }
 
-/** A refusal before the caller is known counts against the address; one over its limit hears that instead. */
-async function refuseStranger(refusal: Refusal, ctx: Context, parts: ApiParts): Promise<never> {
-  keepToRate(ctx, await parts.rateLimits.countAddress(parts.addressOf(ctx)));
-  throw refusal;
+/**
+ * A refusal before the caller is known counts against the address; one over its limit hears that instead. A fault of
+ * ours does not count.
+ */
+async function refuseStranger(error: unknown, ctx: Context, parts: ApiParts): Promise<never> {
+  const isOurFault = !(error instanceof Refusal) || error instanceof TryLater;
+  const standing = await parts.rateLimits.countAddress(parts.addressOf(ctx), isOurFault ? 0 : 1);
+  if (isOurFault) showRate(ctx, standing);
+  else keepToRate(ctx, standing);
+  throw error;
 }
 
 async function answerOtherMethod(allow: string[], ctx: Context, parts: ApiParts) {
@@ -86,22 +91,32 @@ async function answerOtherMethod(allow: string[], ctx: Context, parts: ApiParts)
   ctx.status = 204;
 }
 
-function keepToRate(ctx: Context, { allowed, policies, closest }: RateStanding) {
+function keepToRate(ctx: Context, standing: RateStanding) {
+  showRate(ctx, standing);
+  if (standing.allowed) return;
+  const { name, limit, resetSeconds } = standing.closest;
+  throw new TryLater(
+    'rate_limited',
+    `${limit} requests a minute are allowed for this ${name}. Try again in ${resetSeconds} seconds.`,
+    resetSeconds,
+  );
+}
+
+function showRate(ctx: Context, { policies, closest }: RateStanding) {
   ctx.set('RateLimit-Policy', policies.map(({ name, limit, windowSeconds }) => `"${name}";q=${limit};w=${windowSeconds}`).join(', '));
   ctx.set('RateLimit', `"${closest.name}";r=${closest.remaining};t=${closest.resetSeconds}`);
   ctx.set('X-RateLimit-Limit', String(closest.limit));
   ctx.set('X-RateLimit-Remaining', String(closest.remaining));
   ctx.set('X-RateLimit-Reset', String(closest.resetSeconds));
-  if (!allowed) {
-    const { name, limit, resetSeconds } = closest;
-    throw new TryLater('rate_limited', `${limit} requests a minute are allowed for this ${name}. Try again in ${resetSeconds} seconds.`, resetSeconds);
-  }
 }
 
 function requireScopes(operation: Operation, caller: Caller) {
   const missing = operation.scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) {
-    throw new Refusal('missing_scope', `This operation needs the scope ${missing.map((scope) => `"${scope}"`).join(', ')}, which the key does not hold.`);
+    throw new Refusal(
+      'missing_scope',
+      `This operation needs the scope ${missing.map((scope) => `"${scope}"`).join(', ')}, which the key does not hold.`,
+    );
   }
 }
 

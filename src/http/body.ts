@@ -73,7 +73,10 @@ function parseJson(text: string): unknown {
   }
   const twice = findDuplicateKey(text);
   if (twice !== undefined) {
-    throw new Refusal('duplicate_key', `The key ${twice.slice(0, 100)} stands twice in one object, so it is not clear which value is meant.`);
+    throw new Refusal(
+      'duplicate_key',
+      `The key ${twice.slice(0, 100)} stands twice in one object, so it is not clear which value is meant.`,
+    );
   }
   return value;
 }

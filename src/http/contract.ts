@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
-import { type Document, OpenAPIBackend, type Operation as DocumentOperation } from 'openapi-backend';
+import { type Document, type Operation as DocumentOperation, OpenAPIBackend } from 'openapi-backend';
 
 /** A parameter or form field as the contract describes it. */
 export interface Field {
@@ -98,7 +98,8 @@ function describe(described: DocumentOperation, validators: ValidateFunction[]):
     scopes: (described as { 'x-required-scopes'?: string[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (described.parameters ?? []) as Field[],
-    ...(requestBody && media && { body: { mediaType: media[0], required: requestBody.required === true, fields: media[1].schema.properties ?? {} } }),
+    ...(requestBody &&
+      media && { body: { mediaType: media[0], required: requestBody.required === true, fields: media[1].schema.properties ?? {} } }),
     successes: Object.keys(described.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)

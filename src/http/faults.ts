@@ -7,7 +7,9 @@ export function faultsOf(errors: ErrorObject[], operation: Operation): Fault[] {
   // A union reports each branch that does not fit; the union's own error says it in one.
   const unions = errors.filter((error) => error.keyword === 'oneOf' || error.keyword === 'anyOf');
   return errors
-    .filter((error) => error.keyword !== 'if' && !unions.some((union) => union !== error && error.instancePath.startsWith(union.instancePath)))
+    .filter(
+      (error) => error.keyword !== 'if' && !unions.some((union) => union !== error && error.instancePath.startsWith(union.instancePath)),
+    )
     .map((error) => ({ ...placeOf(error, operation), ...ruleOf(error) }));
 }
 

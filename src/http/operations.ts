@@ -10,7 +10,8 @@ interface AnyOperation {
 
 type Given<T> = T extends undefined ? Record<never, never> : T;
 type BodyOf<RequestBody> = RequestBody extends { content: infer Content } ? Content[keyof Content] : undefined;
-type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: BodyOf<Responses[Status]> }[keyof Responses & (200 | 201 | 202)];
+type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: BodyOf<Responses[Status]> }[keyof Responses &
+  (200 | 201 | 202)];
 
 /** What the request says, already held against the contract: the right types, defaults filled in. */
 export interface Input<Operation extends AnyOperation> {

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { Invalid, type ProblemCode, Refusal, TryLater } from '../errors.ts';
+import { Invalid, type ProblemCode, type Refusal, TryLater } from '../errors.ts';
 
 /** The one table that turns meaning into a status. */
 export const problems: Record<ProblemCode, { status: number; title: string }> = {

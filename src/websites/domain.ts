@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { domainToUnicode } from 'node:url';
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -9,7 +10,8 @@ const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 export function normalDomain(given: string): { domain: string } | { fault: string } {
   if (/\s/.test(given)) return { fault: 'must not hold blanks' };
   const isUrl = /^https?:\/\//i.test(given);
-  if (!isUrl && /[/\\:?#@%[\]]/.test(given)) return { fault: 'must be a domain name, or an http(s) URL; a bare name takes no port and no path' };
+  if (!isUrl && /[/\\:?#@%[\]]/.test(given))
+    return { fault: 'must be a domain name, or an http(s) URL; a bare name takes no port and no path' };
   const url = URL.parse(isUrl ? given : `http://${given}`);
   if (!url) return { fault: 'must be a domain name' };
   if (url.username !== '' || url.password !== '') return { fault: 'must not hold a user name or password' };
@@ -20,6 +22,8 @@ export function normalDomain(given: string): { domain: string } | { fault: strin
   const labels = domain.split('.');
   if (labels.length < 2) return { fault: 'must have at least two labels, such as example.com' };
   if (!labels.every((part) => label.test(part))) return { fault: 'must consist of labels of 1 to 63 letters, digits and inner hyphens' };
+  // The URL code passes an encoded label that means nothing; turned back into letters it stays encoded.
+  if (/(^|\.)xn--/.test(domainToUnicode(domain))) return { fault: 'holds an encoded label (xn--…) that does not decode' };
   if (domain.length > 253) return { fault: 'must have at most 253 characters' };
   return { domain };
 }

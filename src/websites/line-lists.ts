@@ -22,7 +22,10 @@ export function readLines(field: 'exclude_ips' | 'exclude_params', text: string)
 
 const rules = {
   exclude_ips: { isEntry: isAddressOrRange, message: 'is not an IP address or CIDR range' },
-  exclude_params: { isEntry: (entry: string) => !/[\s&=#]/.test(entry), message: 'is not the name of a query parameter: no blanks, &, = or #' },
+  exclude_params: {
+    isEntry: (entry: string) => !/[\s&=#]/.test(entry),
+    message: 'is not the name of a query parameter: no blanks, &, = or #',
+  },
 };
 
 function isAddressOrRange(entry: string): boolean {

@@ -129,36 +129,46 @@ grant select on api_keys to sitekeeper_door;
 grant select, insert on users to sitekeeper_door;
 
 create function door_find_api_key(hash bytea)
-returns table (id bigint, user_id bigint, scopes text[], expires_at timestamptz)
+returns table (id bigint, user_id bigint, scopes text[], expires_at_ms double precision)
 language sql stable security definer set search_path = public
-as 'select k.id, k.user_id, k.scopes, k.expires_at from api_keys k where k.key_hash = hash';
+as 'select k.id, k.user_id, k.scopes, extract(epoch from k.expires_at) * 1000 from api_keys k where k.key_hash = hash';
+
+-- Null where the address is taken.
+create function door_create_user(email text, password_hash text)
+returns bigint
+language sql volatile security definer set search_path = public
+as 'insert into users (email, password_hash) values (door_create_user.email, door_create_user.password_hash)
+    on conflict do nothing returning id';
 
 -- The owner account of the first start: made only where there is no user at all, once, however many processes start.
 create function door_create_first_user(email text, password_hash text)
 returns bigint
 language plpgsql volatile security definer set search_path = public
 as $$
-declare
-  made bigint;
 begin
   perform pg_advisory_xact_lock(hashtext('sitekeeper first user'));
   if exists (select from users) then
     return null;
   end if;
-  insert into users (email, password_hash) values (door_create_first_user.email, door_create_first_user.password_hash)
-  returning id into made;
-  return made;
+  return door_create_user(email, password_hash);
 end
 $$;
+
+revoke all on function door_find_api_key, door_create_user, door_create_first_user from public;
+
+grant execute on function door_find_api_key, door_create_user, door_create_first_user to sitekeeper_app;
+
+-- Handing a function over takes membership and the right to create, for as long as it lasts.
+grant sitekeeper_door to current_user;
 
 grant create on schema public to sitekeeper_door;
 
 alter function door_find_api_key owner to sitekeeper_door;
 
+alter function door_create_user owner to sitekeeper_door;
+
 alter function door_create_first_user owner to sitekeeper_door;
 
 revoke create on schema public from sitekeeper_door;
 
-revoke all on function door_find_api_key, door_create_first_user from public;
-
-grant execute on function door_find_api_key, door_create_first_user to sitekeeper_app;
+revoke sitekeeper_door from current_user;

@@ -1,0 +1,20 @@
+// Makes everything again in another folder and fails on any difference from what is committed in generated/.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const fresh = mkdtempSync(join(tmpdir(), 'sitekeeper-generate-check-'));
+try {
+  execFileSync(process.execPath, [join(import.meta.dirname, 'generate.ts'), '--out', fresh], { cwd: root, stdio: 'inherit' });
+  const { status, stdout } = spawnSync('diff', ['--recursive', '--brief', join(root, 'generated'), fresh], { encoding: 'utf8' });
+  if (status !== 0) {
+    console.error(`generated/ is not what the contract gives. Run "npm run generate" and commit the result.\n${stdout}`);
+    process.exitCode = 1;
+  } else {
+    console.log('generated/ is what the contract gives.');
+  }
+} finally {
+  rmSync(fresh, { recursive: true });
+}

@@ -1,0 +1,10 @@
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+/** Every operation of the paths, with its place. */
+export function* operationsOf(paths) {
+  for (const [path, item] of Object.entries(paths ?? {})) {
+    for (const method of methods) {
+      if (item[method]) yield { path, method, item, operation: item[method] };
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clientFingerprint, generateBundlesAndTypes } from '../../openapi/tools/generate.ts';
+
+const generated = join(import.meta.dirname, '../../generated');
+let fresh: string;
+
+beforeAll(async () => {
+  fresh = await mkdtemp(join(tmpdir(), 'sitekeeper-generated-'));
+  await generateBundlesAndTypes(fresh);
+});
+afterAll(() => rm(fresh, { recursive: true }));
+
+test.each(['websites.json', 'monitoring.json', 'types/websites.ts', 'types/monitoring.ts'])(
+  'generated/%s is what the contract in openapi/ gives (npm run generate)',
+  async (file) => {
+    expect(await readFile(join(generated, file), 'utf8')).toBe(await readFile(join(fresh, file), 'utf8'));
+  },
+);
+
+test('generated/client was made from this very contract (npm run generate)', async () => {
+  const madeFrom = (await readFile(join(generated, 'client/CONTRACT.sha256'), 'utf8')).trim();
+  expect(madeFrom).toBe(clientFingerprint(fresh));
+});

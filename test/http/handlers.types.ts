@@ -1,0 +1,19 @@
+// Checked by the compiler, never run: a map of handlers must name each operation of the contract, and no other.
+import type { operations } from '../../generated/types/websites.ts';
+import type { Handlers } from '../../src/http/operations.ts';
+import { websiteHandlers } from '../../src/websites/websites.handlers.ts';
+
+const complete: Handlers<operations> = websiteHandlers({ maxWebsites: 1 });
+
+const { listWebsites, ...others } = complete;
+// @ts-expect-error listWebsites is missing
+export const missing: Handlers<operations> = { ...others };
+
+// @ts-expect-error there is no such operation
+export const surplus: Handlers<operations> = { ...complete, renameWebsite: listWebsites };
+
+export const renamed: Handlers<operations> = {
+  ...complete,
+  // @ts-expect-error the contract says has_password
+  showWebsite: async () => ({ body: { data: { id: 1, hasPassword: false } } }),
+};

@@ -1,0 +1,49 @@
+import { holdAgainstContract } from './response-check.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // Tests read answers of every operation; what they may hold was checked against the contract just before.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any;
+  text: string;
+}
+
+interface Options {
+  headers?: Record<string, string>;
+  form?: Record<string, string> | [string, string][] | string;
+  json?: unknown;
+  /** A body as it is, with whatever Content-Type the headers say. */
+  raw?: string | Uint8Array<ArrayBuffer> | ReadableStream;
+}
+
+/** Calls the service over HTTP. Every answer is held against the contract before the test sees it. */
+export class ApiClient {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  get = (path: string, options?: Options) => this.request('GET', path, options);
+  post = (path: string, options?: Options) => this.request('POST', path, options);
+  put = (path: string, options?: Options) => this.request('PUT', path, options);
+  patch = (path: string, options?: Options) => this.request('PATCH', path, options);
+  delete = (path: string, options?: Options) => this.request('DELETE', path, options);
+
+  async request(method: string, path: string, { headers = {}, form, json, raw }: Options = {}): Promise<Answer> {
+    const body = form !== undefined ? new URLSearchParams(form) : json !== undefined ? JSON.stringify(json) : raw;
+    const response = await fetch(this.#url + path, {
+      method,
+      redirect: 'manual',
+      headers: { ...this.#headers, ...(json !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body, duplex: 'half' as const }),
+    });
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+    holdAgainstContract(method, path, answer);
+    return answer;
+  }
+}

@@ -1,0 +1,48 @@
+// Migrates once, so that each test file gets a database of its own by copying: a snapshot of the embedded one, or a
+// template on the server that TEST_DATABASE_URL names.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { migrateEmbedded } from '../../src/db/embedded.ts';
+import { migratePostgres } from '../../src/db/postgres.ts';
+import { databaseUrl } from './database-url.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where test databases are copied from. */
+    source: { snapshot: string } | { server: string; template: string };
+  }
+}
+
+export default async function setup(project: TestProject) {
+  const server = process.env.TEST_DATABASE_URL;
+  return server ? prepareTemplate(project, server) : prepareSnapshot(project);
+}
+
+async function prepareSnapshot(project: TestProject) {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-test-'));
+  const pglite = await PGlite.create({ loadDataDir: await freshCluster() });
+  await migrateEmbedded(pglite);
+  const snapshot = join(folder, 'migrated.tar');
+  await writeFile(snapshot, Buffer.from(await (await pglite.dumpDataDir('none')).arrayBuffer()));
+  await pglite.close();
+  project.provide('source', { snapshot });
+  return () => rm(folder, { recursive: true });
+}
+
+async function prepareTemplate(project: TestProject, server: string) {
+  const template = `sitekeeper_template_${process.pid}`;
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  await admin.query(`create database ${template}`);
+  await migratePostgres(databaseUrl(server, template), server);
+  project.provide('source', { server, template });
+  return async () => {
+    await admin.query(`drop database ${template} with (force)`);
+    await admin.end();
+  };
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const start = join(import.meta.dirname, '../../src/start.mjs');
+
+export interface Running {
+  child: ChildProcess;
+  /** All that was printed so far, on both outputs. */
+  printed(): string;
+  /** Resolves with the exit code, or the signal that ended it. */
+  ended: Promise<number | string>;
+}
+
+/** The service as an operator runs it: a process of its own, with only these settings. */
+export function run(folder: string, settings: Record<string, string> = {}, args: string[] = []): Running {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [start, ...args], {
+    cwd: folder,
+    env: { PATH, HOME, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (data) => {
+      text += data;
+    });
+  }
+  return {
+    child,
+    printed: () => text,
+    ended: new Promise((resolve) => child.on('close', (code, signal) => resolve(code ?? signal ?? ''))),
+  };
+}
+
+/** Waits until the service says where it listens, and returns that address. */
+export async function listening(running: Running): Promise<string> {
+  for (let wait = 0; wait < 300; wait++) {
+    const [, url] = /Listening on (http:[^"\s]+)/.exec(running.printed()) ?? [];
+    if (url) return url;
+    if (running.child.exitCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`The service did not start:\n${running.printed()}`);
+}
