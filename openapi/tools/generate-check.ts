@@ -2,9 +2,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { root } from './bundle.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const fresh = mkdtempSync(join(tmpdir(), 'sitekeeper-generate-check-'));
 try {
   execFileSync(process.execPath, [join(import.meta.dirname, 'generate.ts'), '--out', fresh], { cwd: root, stdio: 'inherit' });

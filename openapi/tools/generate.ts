@@ -7,24 +7,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundle, loadConfig } from '@redocly/openapi-core';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { apis, bundleContract, root } from './bundle.ts';
 import { type Document, mergeDocuments } from './merge-documents.ts';
-
-const root = resolve(import.meta.dirname, '../..');
-const apis = ['websites', 'monitoring'] as const;
 
 export async function generateBundlesAndTypes(out: string): Promise<Document[]> {
   mkdirSync(join(out, 'types'), { recursive: true });
-  const config = await loadConfig({ configPath: join(root, 'redocly.yaml') });
-  const documents: Document[] = [];
-  for (const api of apis) {
-    const { bundle: bundled } = await bundle({ ref: join(root, 'openapi', api, 'openapi.yaml'), config });
-    const document = bundled.parsed as Document;
+  const documents = await bundleContract();
+  for (const [index, document] of documents.entries()) {
+    const api = apis[index];
     const types = astToString(await openapiTS(asHandlersSeeIt(document) as never));
     writeFileSync(join(out, `${api}.json`), `${JSON.stringify(document, null, 2)}\n`);
     writeFileSync(join(out, 'types', `${api}.ts`), `// Made by npm run generate from openapi/${api}. Do not edit.\n\n${types}`);
-    documents.push(document);
   }
   return documents;
 }

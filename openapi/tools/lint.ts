@@ -5,12 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { bundle, loadConfig } from '@redocly/openapi-core';
+import { join } from 'node:path';
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
-
-const root = resolve(import.meta.dirname, '../..');
-const apis = ['websites', 'monitoring'];
+import { apis, bundleContract, root } from './bundle.ts';
 
 /** Tools do not agree on what "<<" means. Aliases of whole values are fine. */
 function findMergeKeys(): string[] {
@@ -37,14 +34,11 @@ function run(tool: string, ...args: string[]): boolean {
 async function runSpectral(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-lint-'));
   try {
-    const config = await loadConfig({ configPath: join(root, 'redocly.yaml') });
-    const files: string[] = [];
-    for (const api of apis) {
-      const { bundle: bundled } = await bundle({ ref: join(root, 'openapi', api, 'openapi.yaml'), config });
-      const file = join(folder, `${api}.json`);
-      writeFileSync(file, JSON.stringify(bundled.parsed, null, 2));
-      files.push(file);
-    }
+    const files = (await bundleContract()).map((document, index) => {
+      const file = join(folder, `${apis[index]}.json`);
+      writeFileSync(file, JSON.stringify(document, null, 2));
+      return file;
+    });
     return run('spectral', 'lint', '--ruleset=.spectral.yaml', '--fail-severity=hint', ...files);
   } finally {
     rmSync(folder, { recursive: true });
