@@ -1,4 +1,4 @@
-// The command line: serve (the default), migrate, key generate.
+// The command line: serve (the default), migrate, mock, key generate.
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { generateKey } from './access/api-key.ts';
@@ -20,6 +20,13 @@ program
   .action(() => migrateOnly(readConfig(process.env)));
 
 program
+  .command('mock')
+  .description('answer both APIs from the examples of the contract, without a database')
+  .option('--port <port>', 'port to listen on', '4010')
+  // Loaded only here: it is large, and serving does not need it.
+  .action(async ({ port }: { port: string }) => (await import('./mock.ts')).mock(readPort(port)));
+
+program
   .command('key')
   .description('API keys')
   .command('generate')
@@ -31,6 +38,12 @@ try {
 } catch (error) {
   console.error(error instanceof BadSetting ? `Bad setting. ${error.message}` : `Cannot start. ${reason(error)}`);
   process.exit(1);
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new BadSetting('--port: must be a whole number from 0 to 65535');
+  return port;
 }
 
 /** One line that says what is wrong; a stack only where the fault may be ours. */
