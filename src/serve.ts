@@ -26,14 +26,26 @@ export async function serve(config: Config): Promise<void> {
   }
   log.info(`Listening on ${server.url}`);
 
-  const stop = async (signal: string) => {
-    log.info(`${signal}: answering what is under way, then stopping`);
+  onceToldToStop(async (why) => {
+    log.info(`${why}: answering what is under way, then stopping`);
     await server.close();
     await database.close();
     process.exit(0);
-  };
+  });
+}
+
+function onceToldToStop(stop: (why: string) => Promise<void>) {
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+  // npm runs us in a shell that passes no signal on. When a stopped npm takes that shell along, nobody is left to tell us.
+  if (process.env.npm_lifecycle_event) {
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      void stop('npm is gone');
+    }, 200);
+  }
 }
 
 export async function migrateOnly(config: Config): Promise<void> {

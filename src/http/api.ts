@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts';
 import { NotFound, Refusal, TryLater } from '../errors.ts';
 import { checkMediaType, readBody } from './body.ts';
 import { Contract, type Operation } from './contract.ts';
-import { type AnyInput, readInput } from './input.ts';
+import { type AnyInput, type AnyRules, readInput } from './input.ts';
 import type { HandlerContext, Reply } from './operations.ts';
 
 export interface ApiParts {
@@ -17,10 +17,21 @@ export interface ApiParts {
   addressOf(ctx: Context): string;
 }
 
+export interface Api {
+  /** The path that everything is under. */
+  root: string;
+  document: Document;
+  /** Handlers<…> and Rules<…> of the API's operations; here the types of all operations become one. */
+  handlers: object;
+  rules?: object;
+}
+
 type AnyHandler = (input: AnyInput, context: HandlerContext) => Promise<Reply<unknown>>;
 
-/** Serves one API under `root` as its contract says. The order of the steps is the order of refusal. */
-export async function serveApi(root: string, document: Document, handlers: object, parts: ApiParts): Promise<Middleware> {
+/** Serves one API as its contract says. The order of the steps is the order of refusal. */
+export async function serveApi(api: Api, parts: ApiParts): Promise<Middleware> {
+  const { root, document, handlers } = api;
+  const rules = (api.rules ?? {}) as Record<string, AnyRules>;
   const contract = await Contract.load(document);
   const handlerOf = new Map(contract.operations.map((operation) => [operation.id, handlerFor(operation, handlers)]));
 
@@ -37,7 +48,7 @@ export async function serveApi(root: string, document: Document, handlers: objec
     requireAcceptable(ctx); // 406
     checkMediaType(ctx, operation); // 415
     const body = await readBody(ctx, operation); // 413, 400
-    const input = readInput(ctx, operation, pathParameters, body); // 422
+    const input = readInput(ctx, operation, { pathParameters, body, rules: rules[operation.id] }); // 422
     const reply = await handlerOf.get(operation.id)?.(input, {
       caller,
       asUser: (work) => parts.database.asUser(caller.userId, work),
@@ -47,7 +58,6 @@ export async function serveApi(root: string, document: Document, handlers: objec
 }
 
 function handlerFor(operation: Operation, handlers: object): AnyHandler {
-  // The map's type says that each operation has its handler; at this border the types of all operations become one.
   const handler = (handlers as Record<string, AnyHandler>)[operation.id];
   if (!handler) throw new Error(`The operation ${operation.id} has no handler.`);
   return handler;

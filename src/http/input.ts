@@ -16,8 +16,14 @@ export interface AnyInput {
   url: { path: string; query: string };
 }
 
+export type AnyRules = (body: Values) => Fault[];
+
 /** Turns the request into the operation's input, or refuses it naming every fault at once. */
-export function readInput(ctx: Context, operation: Operation, pathParameters: Record<string, string>, body: Body | undefined): AnyInput {
+export function readInput(
+  ctx: Context,
+  operation: Operation,
+  { pathParameters, body, rules }: { pathParameters: Record<string, string>; body: Body | undefined; rules: AnyRules | undefined },
+): AnyInput {
   const faults: Fault[] = [];
   const path: Values = {};
   const query: Values = {};
@@ -40,8 +46,14 @@ export function readInput(ctx: Context, operation: Operation, pathParameters: Re
   for (const validate of operation.validators) {
     if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
   }
+  if (rules && typeof value === 'object' && value !== null) faults.push(...rules(withoutFaulty(value as Values, faults)));
   if (faults.length > 0) throw new Invalid(faults);
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
+}
+
+function withoutFaulty(body: Values, faults: Fault[]): Values {
+  const faulty = new Set(faults.map(({ pointer }) => pointer?.split('/')[1]));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !faulty.has(escapePointer(name))));
 }
 
 function bodyValue(operation: Operation, body: Body | undefined, faults: Fault[]): unknown {

@@ -1,6 +1,7 @@
 // Types that tie a handler to its operation in the contract.
 import type { Caller } from '../access/caller.ts';
 import type { Work } from '../db/database.ts';
+import type { Fault } from '../errors.ts';
 
 interface AnyOperation {
   parameters: { path?: unknown; query?: unknown; header?: unknown };
@@ -47,4 +48,14 @@ export type Handler<Operation extends AnyOperation> = (
 /** One handler for each operation of an API: one that is missing or surplus does not compile. */
 export type Handlers<Operations> = {
   [Id in keyof Operations]: Operations[Id] extends AnyOperation ? Handler<Operations[Id]> : never;
+};
+
+/**
+ * Rules that no schema can say, checked beside it so that every fault is named at once. They see the body's fields that
+ * the schema found nothing wrong with.
+ */
+export type Rules<Operations> = {
+  [Id in keyof Operations]?: Operations[Id] extends AnyOperation
+    ? (body: Partial<BodyOf<Operations[Id]['requestBody']>>) => Fault[]
+    : never;
 };

@@ -4,7 +4,7 @@ import type { Fault } from '../errors.ts';
 const maxLines = 1000;
 
 /** Lists with one entry a line: line ends become `\n`, blank lines and doubles go, and a bad line is named by number. */
-export function readLines(field: 'exclude_ips' | 'exclude_params', text: string): { text: string; faults: Fault[] } {
+export function readLines(field: 'exclude_ips' | 'exclude_params', text = ''): { text: string; faults: Fault[] } {
   const { isEntry, message } = rules[field];
   const faults: Fault[] = [];
   const entries = new Set<string>();

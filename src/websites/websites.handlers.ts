@@ -1,7 +1,7 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import type { components, operations } from '../../generated/types/websites.ts';
+import type { operations } from '../../generated/types/websites.ts';
 import { hashPassword } from '../access/passwords.ts';
-import { type Fault, Invalid, notYet, Refusal } from '../errors.ts';
+import { notYet, Refusal } from '../errors.ts';
 import type { Handlers } from '../http/operations.ts';
 import { pageLinks } from '../paging.ts';
 import { normalDomain } from './domain.ts';
@@ -42,18 +42,27 @@ export function websiteHandlers({ maxWebsites }: { maxWebsites: number }): Handl
     },
 
     async createWebsite({ body }, { caller, asUser }) {
-      const settings = readSettings(body);
+      const domain = normalDomain(body.domain);
       const passwordHash = body.password ? await hashPassword(body.password) : null;
       const website = await asUser(async (em) => {
         if ((await em.count(WebsiteEntity)) >= maxWebsites) {
           throw new Refusal('quota_exceeded', `A user may have at most ${maxWebsites} websites.`);
         }
-        const created = em.create(WebsiteEntity, { ...settings, passwordHash, userId: caller.userId });
+        const created = em.create(WebsiteEntity, {
+          userId: caller.userId,
+          domain,
+          privacy: body.privacy,
+          passwordHash,
+          email: body.email,
+          excludeBots: body.exclude_bots,
+          excludeParams: readLines('exclude_params', body.exclude_params).text,
+          excludeIps: readLines('exclude_ips', body.exclude_ips).text,
+        });
         await em.flush();
         return created;
       }).catch((error: unknown) => {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
-        throw new Refusal('domain_taken', `You already have a website for the domain "${settings.domain}".`);
+        throw new Refusal('domain_taken', `You already have a website for the domain "${domain}".`);
       });
       return { body: { data: websiteView(website) }, location: `/api/v1/websites/${website.id}`, version: `${website.version}` };
     },
@@ -64,26 +73,5 @@ export function websiteHandlers({ maxWebsites }: { maxWebsites: number }): Handl
     deleteWebsite: notYet,
     verifyWebsitePassword: notYet,
     showWebsiteByDomain: notYet,
-  };
-}
-
-/** The rules that no schema can say. */
-function readSettings(body: components['schemas']['WebsiteCreate']) {
-  const domain = normalDomain(body.domain);
-  const params = readLines('exclude_params', body.exclude_params ?? '');
-  const ips = readLines('exclude_ips', body.exclude_ips ?? '');
-  const faults: Fault[] = [...params.faults, ...ips.faults];
-  if ('fault' in domain) faults.push({ in: 'body', pointer: '/domain', code: 'invalid_domain', message: domain.fault });
-  if (body.privacy === 2 && !body.password) {
-    faults.push({ in: 'body', pointer: '/password', code: 'password_needed', message: 'is needed while privacy is 2' });
-  }
-  if ('fault' in domain || faults.length > 0) throw new Invalid(faults);
-  return {
-    domain: domain.domain,
-    privacy: body.privacy,
-    email: body.email,
-    excludeBots: body.exclude_bots,
-    excludeParams: params.text,
-    excludeIps: ips.text,
   };
 }

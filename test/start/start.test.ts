@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -116,6 +116,23 @@ test('a database that cannot be reached is said in one line', async () => {
   expect(await service.ended).toBe(1);
   expect(service.printed()).toMatch(/^Cannot start\. [^\n]*ECONNREFUSED[^\n]*\n$/);
   expect(service.printed()).not.toContain('secret@');
+});
+
+test('a service started by npm stops when npm is stopped', async () => {
+  const npm = spawn('npm', ['start'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { ...process.env, PORT: '0', DATA_DIR: folder },
+    stdio: 'pipe',
+  });
+  let printed = '';
+  npm.stdout.on('data', (data) => {
+    printed += data;
+  });
+  const closed = new Promise((resolve) => npm.stdout.on('close', resolve));
+  while (!printed.includes('Listening on')) await new Promise((resolve) => setTimeout(resolve, 50));
+  npm.kill('SIGTERM');
+  await closed; // by the last process that holds it, the service
+  expect(printed).toContain('then stopping');
 });
 
 test('--help lists the commands, and an unknown one is refused', async () => {

@@ -119,6 +119,16 @@ test('422 for privacy 2 without a password', async () => {
   expect(body.errors).toEqual([expect.objectContaining({ pointer: '/password', code: 'password_needed' })]);
 });
 
+test('422 names faults of the schema and of our own rules at once', async () => {
+  const { body } = await create({ domain: 'localhost', privacy: '3', exclude_ips: 'x', colour: 'red' });
+  expect(body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted()).toEqual([
+    '/colour',
+    '/domain',
+    '/exclude_ips',
+    '/privacy',
+  ]);
+});
+
 test('422 names the bad lines of both lists', async () => {
   const { body } = await create({
     domain: 'l.example',
