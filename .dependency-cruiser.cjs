@@ -30,7 +30,7 @@ module.exports = {
       name: 'access-knows-no-feature',
       severity: 'error',
       from: { path: '^src/access/' },
-      to: { path: '^src/(websites|monitoring|http|docs|app\\.ts|serve\\.ts|main\\.ts)' },
+      to: { path: '^src/(websites|monitoring|docs|app\\.ts|serve\\.ts|main\\.ts)' },
     },
     {
       name: 'foundations-know-nothing-above',

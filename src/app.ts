@@ -6,48 +6,65 @@ import type { Logger } from 'pino';
 import proxyAddr from 'proxy-addr';
 import monitoring from '../generated/monitoring.json' with { type: 'json' };
 import websites from '../generated/websites.json' with { type: 'json' };
+import { ApiKeyEntity } from './access/api-key.entity.ts';
+import { Authenticator } from './access/authenticator.ts';
+import type { Limiters } from './access/limiters.ts';
 import { RateLimits } from './access/rate-limits.ts';
+import { SessionEntity } from './access/session.entity.ts';
+import { sessionHandlers } from './access/session.handlers.ts';
+import { SignIn } from './access/sign-in.ts';
+import { UserEntity } from './access/user.entity.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { NotFound } from './errors.ts';
-import { serveApi } from './http/api.ts';
+import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { answerProblems, logRequests, nameRequests } from './http/middleware.ts';
-import { monitoringHandlers } from './monitoring/monitoring.handlers.ts';
+import { SessionCookie } from './http/session-cookie.ts';
+import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
 import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
 
 /** What the features store. */
-export const entities = [WebsiteEntity, MonitorEntity];
+export const entities = [UserEntity, SessionEntity, ApiKeyEntity, WebsiteEntity, MonitorEntity];
 
 export interface AppParts {
-  config: Pick<Config, 'rateLimitPerMinute' | 'trustedProxies' | 'corsOrigins' | 'maxWebsites'>;
+  config: Pick<Config, 'rateLimitPerMinute' | 'trustedProxies' | 'corsOrigins' | 'maxWebsites' | 'signupOpen'>;
   database: Database;
+  limiters: Limiters;
+  /** Newest first. */
+  secretKeys: Buffer[];
   /** The service as seen from outside, without a slash at the end. */
   publicUrl: string;
   log: Logger;
 }
 
 /** Both APIs and the health checks on one Koa. */
-export async function createApp({ config, database, publicUrl, log }: AppParts): Promise<Koa> {
+export async function createApp({ config, database, limiters, secretKeys, publicUrl, log }: AppParts): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
-  const parts = {
+  const parts: ApiParts = {
     database,
-    rateLimits: new RateLimits(config.rateLimitPerMinute),
-    addressOf: (ctx: Koa.Context) => proxyAddr(ctx.req, isTrusted),
+    authenticator: await Authenticator.create(database, log),
+    rateLimits: new RateLimits(config.rateLimitPerMinute, limiters),
+    sessionCookie: new SessionCookie(publicUrl),
+    secretKeys,
+    publicUrl,
+    addressOf: (ctx) => proxyAddr(ctx.req, isTrusted),
   };
+  const sessions = sessionHandlers({ database, signIn: new SignIn(database, limiters), signupOpen: config.signupOpen });
+  const apis: Api[] = [
+    // The longer prefix first: /api/v1/… is under /api too.
+    { root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers(config), rules: websiteRules },
+    { root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers(sessions), rules: monitoringRules },
+  ];
   const app = new Koa();
   app.use(nameRequests);
   app.use(logRequests(log));
   app.use(cors({ origin: corsOrigin(config.corsOrigins), exposeHeaders, maxAge: 600 }));
   app.use(answerProblems(publicUrl, log));
   app.use(healthChecks(database).routes());
-  // The longer prefix first: /api/v1/… is under /api too.
-  app.use(
-    await serveApi({ root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers(config), rules: websiteRules }, parts),
-  );
-  app.use(await serveApi({ root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers }, parts));
+  for (const api of apis) app.use(await serveApi(api, parts));
   app.use(() => {
     throw new NotFound();
   });

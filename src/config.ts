@@ -36,6 +36,7 @@ const settings = z.object({
   DATABASE_URL: postgresUrl.optional(),
   MIGRATE_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOL_SIZE: whole(1, 1000).default(10),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }).optional(),
   PUBLIC_URL: httpUrl.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   OWNER_EMAIL: z.email().max(254).default('owner@sitekeeper.localhost'),
@@ -67,6 +68,8 @@ export type Config = Readonly<{
   databaseUrl?: string;
   migrateDatabaseUrl?: string;
   databasePoolSize: number;
+  /** Absent: each process counts limits for itself. */
+  redisUrl?: string;
   /** Absent: the address listened on. */
   publicUrl?: string;
   logLevel: string;
@@ -109,6 +112,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     corsOrigins: set.CORS_ORIGINS,
     maxWebsites: set.MAX_WEBSITES,
     ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
     ...(set.SECRET_KEY && { secretKeys: set.SECRET_KEY.map((key) => Buffer.from(key, 'base64')) }),
   };

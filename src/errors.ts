@@ -11,16 +11,24 @@ export type ProblemCode =
   | 'invalid_credentials'
   | 'missing_scope'
   | 'cross_origin'
+  | 'scope_not_held'
+  | 'expiry_beyond_own'
+  | 'not_your_key'
+  | 'signup_closed'
   | 'not_found'
   | 'method_not_allowed'
   | 'not_acceptable'
   | 'request_timeout'
   | 'domain_taken'
   | 'quota_exceeded'
+  | 'email_taken'
+  | 'already_created'
+  | 'request_in_progress'
   | 'precondition_failed'
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'validation_failed'
+  | 'idempotency_key_reused'
   | 'rate_limited'
   | 'headers_too_large'
   | 'internal_error'
@@ -57,9 +65,22 @@ export class NotFound extends Refusal {
 export class Invalid extends Refusal {
   readonly faults: Fault[];
 
-  constructor(faults: Fault[]) {
-    super('validation_failed', describe(faults));
+  constructor(faults: Fault[], code: 'validation_failed' | 'idempotency_key_reused' = 'validation_failed') {
+    super(code, describe(faults));
     this.faults = faults;
+  }
+}
+
+/** The first request made it, and what it answered cannot be said again. */
+export class AlreadyCreated extends Refusal {
+  readonly id: number;
+
+  constructor(id: number) {
+    super(
+      'already_created',
+      `A request with the same Idempotency-Key made the item with the id ${id}, which cannot be shown again. If you do not have it, delete it and create another.`,
+    );
+    this.id = id;
   }
 }
 

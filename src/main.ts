@@ -1,9 +1,10 @@
-// The command line: serve (the default), migrate, mock, key generate.
+// The command line.
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { generateKey } from './access/api-key.ts';
 import { BadSetting, readConfig } from './config.ts';
-import { migrateOnly, serve } from './serve.ts';
+import { addKey, addUser, CannotDo, changeUserPassword, migrate, removeUser } from './operate.ts';
+import { serve } from './serve.ts';
 
 const program = new Command('sitekeeper')
   .description('Website registry and monitoring, one service with two HTTP APIs. Settings are environment variables.')
@@ -12,12 +13,12 @@ const program = new Command('sitekeeper')
 program
   .command('serve', { isDefault: true })
   .description('run the service: migrate, listen, answer (the default)')
-  .action(() => serve(readConfig(process.env)));
+  .action(() => serve(settings()));
 
 program
   .command('migrate')
   .description('bring the database to this version and stop')
-  .action(() => migrateOnly(readConfig(process.env)));
+  .action(() => migrate(settings()));
 
 program
   .command('mock')
@@ -26,18 +27,43 @@ program
   // Loaded only here: it is large, and serving does not need it.
   .action(async ({ port }: { port: string }) => (await import('./mock.ts')).mock(readPort(port)));
 
-program
-  .command('key')
-  .description('API keys')
+const user = program.command('user').description('user accounts');
+user
+  .command('add <email>')
+  .description('add an account; the password is asked for, or read from standard input')
+  .action((email: string) => addUser(settings(), email));
+user
+  .command('password <email>')
+  .description('set a new password and end every session; it is asked for, or read from standard input')
+  .action((email: string) => changeUserPassword(settings(), email));
+user
+  .command('delete <email>')
+  .description('delete an account with all of its data')
+  .action((email: string) => removeUser(settings(), email));
+
+const key = program.command('key').description('API keys');
+key
   .command('generate')
   .description('print a new well-formed key, for OWNER_API_KEY; nothing is stored')
   .action(() => console.log(generateKey()));
+key
+  .command('create')
+  .description('make a key for a user and print it')
+  .requiredOption('--user <email>', 'whose key it is')
+  .requiredOption('--name <name>', 'what it is for')
+  .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
+  .option('--expires <time>', 'when it stops working, such as 2030-01-31T00:00:00Z')
+  .action((wanted: { user: string; name: string; scopes: string; expires?: string }) => addKey(settings(), wanted));
 
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(error instanceof BadSetting ? `Bad setting. ${error.message}` : `Cannot start. ${reason(error)}`);
+  console.error(describe(error));
   process.exit(1);
+}
+
+function settings() {
+  return readConfig(process.env);
 }
 
 function readPort(text: string): number {
@@ -46,7 +72,9 @@ function readPort(text: string): number {
   return port;
 }
 
-/** One line that says what is wrong; a stack only where the fault may be ours. */
-function reason(error: unknown): string {
-  return String(error instanceof Error ? error.message : error);
+/** One line that says what is wrong. */
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof BadSetting) return `Bad setting. ${message}`;
+  return error instanceof CannotDo ? message : `Cannot start. ${message}`;
 }

@@ -1,3 +1,8 @@
+interface Url {
+  path: string;
+  query: string;
+}
+
 export interface PageLinks {
   first: string | null;
   last: string | null;
@@ -6,7 +11,7 @@ export interface PageLinks {
 }
 
 /** The neighbouring pages of a list, with the caller's other parameters kept as they were sent. */
-export function pageLinks({ path, query }: { path: string; query: string }, page: number, lastPage: number): PageLinks {
+export function pageLinks({ path, query }: Url, page: number, lastPage: number): PageLinks {
   const others = query.split('&').filter((pair) => pair !== '' && decodeURIComponent(pair.split('=')[0] ?? '') !== 'page');
   const link = (number: number) => `${path}?${[...others, `page=${number}`].join('&')}`;
   return {
@@ -15,4 +20,10 @@ export function pageLinks({ path, query }: { path: string; query: string }, page
     prev: page > 1 ? link(Math.min(page - 1, lastPage)) : null,
     next: page < lastPage ? link(page + 1) : null,
   };
+}
+
+/** `links` and `meta` of a list of the monitoring API. An empty list has one page. */
+export function pageOf(url: Url, { page, pageSize, total }: { page: number; pageSize: number; total: number }) {
+  const pageCount = Math.max(1, Math.ceil(total / pageSize));
+  return { links: pageLinks(url, page, pageCount), meta: { page, pageSize, pageCount, total } };
 }

@@ -1,37 +1,51 @@
-import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type { Logger } from 'pino';
+import { memoryLimiters, redisLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
-import { createApp, entities } from './app.ts';
+import { createApp } from './app.ts';
 import type { Config } from './config.ts';
-import { keptSecretKey } from './db/data-folder.ts';
 import type { Database } from './db/database.ts';
-import { openEmbedded } from './db/embedded.ts';
-import { migratePostgres, openPostgres } from './db/postgres.ts';
 import { listen } from './http/server.ts';
+import { createLog } from './log.ts';
+import { openDatabase } from './open-database.ts';
 
 /** Runs the service until it is told to stop. */
 export async function serve(config: Config): Promise<void> {
   const log = createLog(config);
   const server = await listen(config);
-  let database: Database;
   try {
-    database = await openDatabase(config, log);
+    const { database, secretKeys } = await openDatabase(config, log);
+    const limiters = config.redisUrl ? redisLimiters(config.redisUrl, log) : memoryLimiters();
     const key = await createOwner(database, config.owner);
     if (key) announceOwner(config, key, server.url);
-    const app = await createApp({ config, database, publicUrl: server.url, log });
+    const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log });
     server.answerWith(app.callback());
+    const stopCleaning = cleanUpRegularly(database, log);
+    log.info(`Listening on ${server.url}`);
+    onceToldToStop(async (why) => {
+      log.info(`${why}: answering what is under way, then stopping`);
+      stopCleaning();
+      await server.close();
+      await limiters.close();
+      await database.close();
+      process.exit(0);
+    });
   } catch (error) {
     await server.close();
     throw error;
   }
-  log.info(`Listening on ${server.url}`);
+}
 
-  onceToldToStop(async (why) => {
-    log.info(`${why}: answering what is under way, then stopping`);
-    await server.close();
-    await database.close();
-    process.exit(0);
-  });
+const cleaningMs = 10 * 60 * 1000;
+
+/** Ended sessions and kept answers go by themselves; it does no harm when several processes see to it. */
+function cleanUpRegularly(database: Database, log: Logger): () => void {
+  const clean = () =>
+    database
+      .atTheDoor((em) => em.execute('select door_forget_expired()', [], 'run'))
+      .catch((error: unknown) => log.warn({ err: error }, 'Cleaning up failed; it is tried again later'));
+  const timer = setInterval(clean, cleaningMs);
+  void clean();
+  return () => clearInterval(timer);
 }
 
 function onceToldToStop(stop: (why: string) => Promise<void>) {
@@ -46,30 +60,6 @@ function onceToldToStop(stop: (why: string) => Promise<void>) {
       void stop('npm is gone');
     }, 200);
   }
-}
-
-export async function migrateOnly(config: Config): Promise<void> {
-  const log = createLog(config);
-  const database = await openDatabase(config, log);
-  await database.close();
-}
-
-/** The database of the settings, migrated. */
-async function openDatabase(config: Config, log: Logger): Promise<Database> {
-  if (config.databaseUrl && config.migrateDatabaseUrl) {
-    const done = await migratePostgres(config.migrateDatabaseUrl, config.databaseUrl);
-    log.info({ done }, done.length > 0 ? 'The database was migrated' : 'The database is up to date');
-    return openPostgres(config.databaseUrl, entities, { poolSize: config.databasePoolSize });
-  }
-  const database = await openEmbedded(config.dataFolder, entities);
-  keptSecretKey(config.dataFolder);
-  log.info(`Using the embedded database in ${config.dataFolder}`);
-  return database;
-}
-
-function createLog(config: Config): Logger {
-  const options = { level: config.logLevel, base: null };
-  return process.stdout.isTTY ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' })) : pino(options);
 }
 
 /** On standard output beside the log: the key is a secret, and secrets never go through the log. */

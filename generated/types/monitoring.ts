@@ -466,6 +466,11 @@ export interface components {
             code: string;
             /** @description The value of `X-Request-Id`. */
             request_id: string;
+            /**
+             * Format: int64
+             * @description With the code `already_created`: the id of what was created.
+             */
+            id?: number;
             /** @description With status 422, every fault that was found. */
             errors?: components["schemas"]["Fault"][];
         };
@@ -670,7 +675,7 @@ export interface components {
              * @description How long it lasted, in whole seconds; null while it is open.
              */
             duration_seconds: number | null;
-            /** @description What the first failing check found, for programs: for instance `http_status`, `timeout` or `address_not_allowed` (the name leads to an address that may not be checked). New ones may be added. */
+            /** @description What the first failing check found, in words: for instance `HTTP 503`, `connection refused` or `timed out after 10 s`. `address_not_allowed` means that the name leads to an address that may not be checked. */
             cause: string;
             /**
              * Format: int32

@@ -249,6 +249,11 @@ export interface components {
             code: string;
             /** @description The value of `X-Request-Id`. */
             request_id: string;
+            /**
+             * Format: int64
+             * @description With the code `already_created`: the id of what was created.
+             */
+            id?: number;
             /** @description With status 422, every fault that was found. */
             errors?: components["schemas"]["Fault"][];
         };

@@ -1,9 +1,13 @@
+import type { Scope } from './scopes.ts';
+
 /** Who is calling. */
 export interface Caller {
   userId: number;
-  /** The key used; absent for a session. */
-  keyId?: number;
-  scopes: ReadonlySet<string>;
+  scopes: ReadonlySet<Scope>;
+  /** The key used, and when it stops working. */
+  key?: { id: number; expiresAtMs: number | null };
+  /** The session used instead of a key. */
+  session?: { id: number; createdAtMs: number; lastUsedAtMs: number };
 }
 
 /** Whoever calls what everybody may call. No row belongs to nobody. */

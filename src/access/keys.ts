@@ -1,19 +1,43 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { hashKey, prefixOf } from './api-key.ts';
+import { Refusal } from '../errors.ts';
+import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
+import { generateKey, hashKey, prefixOf } from './api-key.ts';
 import type { Scope } from './scopes.ts';
 
-/** Stores what is needed to recognise a key, never the key itself. `em` works for the user who gets it. */
-export async function storeKey(
-  em: SqlEntityManager,
-  userId: number,
-  { key, name, scopes, expiresAt = null }: { key: string; name: string; scopes: Scope[]; expiresAt?: Date | null },
-): Promise<void> {
-  await em.execute('insert into api_keys (user_id, name, scopes, prefix, key_hash, expires_at) values (?, ?, ?::text[], ?, ?, ?)', [
-    userId,
-    name,
-    `{${scopes.join(',')}}`,
-    prefixOf(key),
-    hashKey(key),
-    expiresAt,
-  ]);
+const maxKeys = 100;
+
+interface NewKey {
+  userId: number;
+  name: string;
+  scopes: Scope[];
+  expiresAt?: Date | null;
+  /** The key that makes it; absent where a session or the operator does. */
+  madeBy?: number | null;
+  /** Given by the operator; otherwise a new one. */
+  key?: string;
+}
+
+/** Makes a key and returns it beside its row: only a hash of it is stored. `em` works for the user who gets it. */
+export async function createKey(em: SqlEntityManager, wanted: NewKey): Promise<{ key: string; row: ApiKey }> {
+  const { key = generateKey(), userId, name, scopes, expiresAt = null, madeBy = null } = wanted;
+  // One at a time for each user, so that two at once cannot both take the last place.
+  await em.execute(`select pg_advisory_xact_lock(hashtextextended('keys of ' || ?, 0))`, [userId]);
+  if ((await em.count(ApiKeyEntity)) >= maxKeys) throw new Refusal('quota_exceeded', `A user may have at most ${maxKeys} keys.`);
+  const row = em.create(ApiKeyEntity, { userId, madeBy, name, scopes, prefix: prefixOf(key), keyHash: hashKey(key), expiresAt });
+  await em.flush();
+  return { key, row };
+}
+
+/** Whether `maker` made the key, itself or through keys that it made; a key counts as its own. */
+export async function descendsFrom(em: SqlEntityManager, id: number, maker: number): Promise<boolean> {
+  const rows = await em.execute<{ id: number }[]>(
+    `with recursive line as (
+       select id, made_by from api_keys where id = ?
+       union all
+       select k.id, k.made_by from api_keys k join line on k.id = line.made_by
+     )
+     select id from line where id = ?`,
+    [id, maker],
+  );
+  return rows.length > 0;
 }

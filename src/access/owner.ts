@@ -1,6 +1,5 @@
 import { type Database, userVariable } from '../db/database.ts';
-import { generateKey } from './api-key.ts';
-import { storeKey } from './keys.ts';
+import { createKey } from './keys.ts';
 import { hashPassword } from './passwords.ts';
 import { allScopes } from './scopes.ts';
 
@@ -12,14 +11,13 @@ export async function createOwner(
   database: Database,
   owner: { email: string; password?: string; apiKey?: string },
 ): Promise<string | undefined> {
-  const key = owner.apiKey ?? generateKey();
   const passwordHash = owner.password === undefined ? null : await hashPassword(owner.password);
   return database.atTheDoor(async (em) => {
     const [made] = await em.execute<{ id: number | null }[]>('select door_create_first_user(?, ?) as id', [owner.email, passwordHash]);
     if (!made?.id) return undefined;
     // From here on this transaction is the new user's.
     await em.execute('select set_config(?, ?, true)', [userVariable, String(made.id)]);
-    await storeKey(em, made.id, { key, name: 'Owner', scopes: allScopes });
-    return key;
+    const created = await createKey(em, { userId: made.id, name: 'Owner', scopes: allScopes, ...(owner.apiKey && { key: owner.apiKey }) });
+    return created.key;
   });
 }

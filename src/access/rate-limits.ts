@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { Caller } from './caller.ts';
+import { type Limiters, take } from './limiters.ts';
 
 const windowSeconds = 60;
 
@@ -15,45 +16,38 @@ export interface RateStanding {
 interface Limit {
   name: string;
   limit: number;
-  limiter: RateLimiterMemory;
+  limiter: RateLimiterAbstract;
 }
 
 /** Counts requests: per key or session and per user; per address where the caller is not known. */
 export class RateLimits {
   readonly #key: Limit;
+  readonly #session: Limit;
   readonly #user: Limit;
   readonly #address: Limit;
 
-  constructor(perMinute: number) {
+  constructor(perMinute: number, limiters: Limiters) {
+    const limit = (name: string, points: number) => ({ name, limit: points, limiter: limiters.create(name, points, windowSeconds) });
     this.#key = limit('key', perMinute);
+    this.#session = limit('session', perMinute);
     this.#user = limit('user', perMinute * 2);
     this.#address = limit('address', Math.max(1, Math.round(perMinute / 10)));
   }
 
-  countCaller(caller: Caller): Promise<RateStanding> {
-    return count([
-      [this.#key, `${caller.keyId}`],
-      [this.#user, `${caller.userId}`],
-    ]);
+  countCaller({ userId, key, session }: Caller): Promise<RateStanding> {
+    return count([key ? [this.#key, `${key.id}`] : [this.#session, `${session?.id}`], [this.#user, `${userId}`]]);
   }
 
   /** With 0 points the address is only looked at. */
   countAddress(address: string, points = 1): Promise<RateStanding> {
-    return count([[this.#address, network(address)]], points);
+    return count([[this.#address, networkOf(address)]], points);
   }
-}
-
-function limit(name: string, points: number): Limit {
-  return { name, limit: points, limiter: new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds }) };
 }
 
 async function count(counted: [Limit, string][], points = 1): Promise<RateStanding> {
   const standings = await Promise.all(
     counted.map(async ([{ name, limit, limiter }, key]) => {
-      const result = await limiter.consume(key, points).catch((refused: unknown) => {
-        if (refused instanceof RateLimiterRes) return refused;
-        throw refused;
-      });
+      const result = await take(limiter, key, points);
       return {
         name,
         limit,
@@ -63,7 +57,9 @@ async function count(counted: [Limit, string][], points = 1): Promise<RateStandi
       };
     }),
   );
-  const closest = standings.reduce((least, standing) => (standing.remaining < least.remaining ? standing : least));
+  const closest =
+    standings.find(({ allowed }) => !allowed) ??
+    standings.reduce((least, standing) => (standing.remaining < least.remaining ? standing : least));
   return {
     allowed: standings.every((standing) => standing.allowed),
     policies: standings.map(({ name, limit }) => ({ name, limit, windowSeconds })),
@@ -72,7 +68,7 @@ async function count(counted: [Limit, string][], points = 1): Promise<RateStandi
 }
 
 /** One subscriber: an IPv4 address, or the /64 that an IPv6 address is in. */
-function network(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 8).join('.');

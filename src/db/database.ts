@@ -2,6 +2,7 @@ import type { MikroORM, Options, SessionContext } from '@mikro-orm/core';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { TryLater } from '../errors.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
+import type { Listener } from './notices.ts';
 
 /** What is done in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
@@ -12,6 +13,8 @@ export interface Database {
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
   /** One transaction without a user: no row is visible, only the functions named door_… answer. */
   atTheDoor<T>(work: Work<T>): Promise<T>;
+  /** Hears what `pg_notify` says on a channel, in this process or another, until the database is closed. */
+  listen(channel: string, listener: Listener): Promise<void>;
   /** Whether the database answers and has every migration of this version. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
@@ -24,8 +27,8 @@ export const userVariable = 'app.user_id';
 export type Entities = NonNullable<Options['entities']>;
 
 /** Refuses to serve as a role that could see past the policies. */
-export async function openAs(orm: MikroORM<AbstractSqlDriver>, closeToo = async () => {}): Promise<Database> {
-  const database = new OrmDatabase(orm, closeToo);
+export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promise<Database> {
+  const database = new OrmDatabase(orm, own);
   try {
     await database.assertHarmlessRole();
   } catch (error) {
@@ -35,14 +38,23 @@ export async function openAs(orm: MikroORM<AbstractSqlDriver>, closeToo = async 
   return database;
 }
 
+/** What each kind of database does in its own way. */
+interface Own {
+  /** Returns what stops the listening. */
+  listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  /** What is left to close after the ORM. */
+  close?(): Promise<void>;
+}
+
 class OrmDatabase implements Database {
   readonly #orm: MikroORM<AbstractSqlDriver>;
-  readonly #closeToo: () => Promise<void>;
+  readonly #own: Own;
+  readonly #stopListening: (() => Promise<void>)[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor(orm: MikroORM<AbstractSqlDriver>, closeToo: () => Promise<void>) {
+  constructor(orm: MikroORM<AbstractSqlDriver>, own: Own) {
     this.#orm = orm;
-    this.#closeToo = closeToo;
+    this.#own = own;
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {
@@ -85,8 +97,16 @@ class OrmDatabase implements Database {
     }
   }
 
+  async listen(channel: string, listener: Listener): Promise<void> {
+    this.#stopListening.push(await this.#own.listen(channel, listener));
+  }
+
   close(): Promise<void> {
-    this.#closing ??= this.#orm.close().then(this.#closeToo);
+    this.#closing ??= (async () => {
+      await Promise.all(this.#stopListening.map((stop) => stop()));
+      await this.#orm.close();
+      await this.#own.close?.();
+    })();
     return this.#closing;
   }
 }

@@ -34,9 +34,13 @@ export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () 
     set role sitekeeper_app;
   `);
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
-  return openAs(orm, async () => {
-    await pglite.close();
-    unlock();
+  return openAs(orm, {
+    // There is no other process, and no connection that could be lost.
+    listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotice(payload)),
+    async close() {
+      await pglite.close();
+      unlock();
+    },
   });
 }
 

@@ -2,6 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { type Database, type Entities, openAs } from './database.ts';
 import { migrate, migrationSettings } from './migrate.ts';
+import { listenOnPostgres } from './notices.ts';
 
 /** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
@@ -16,7 +17,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       options: '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s',
     },
   });
-  return openAs(orm);
+  return openAs(orm, { listen: (channel, listener) => listenOnPostgres(url, channel, listener) });
 }
 
 /** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */

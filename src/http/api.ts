@@ -1,21 +1,18 @@
 import type { Context, Middleware } from 'koa';
 import type { Document } from 'openapi-backend';
-import { authenticate } from '../access/authenticate.ts';
+import type { Authenticator } from '../access/authenticator.ts';
 import { type Caller, nobody } from '../access/caller.ts';
 import type { RateLimits, RateStanding } from '../access/rate-limits.ts';
+import { answerOnce } from '../access/repeats.ts';
 import type { Database } from '../db/database.ts';
 import { NotFound, Refusal, TryLater } from '../errors.ts';
 import { checkMediaType, readBody } from './body.ts';
 import { Contract, type Operation } from './contract.ts';
-import { type AnyInput, type AnyRules, readInput } from './input.ts';
+import { type AnyInput, type AnyRules, idempotencyKeyOf, readInput } from './input.ts';
 import type { HandlerContext, Reply } from './operations.ts';
-
-export interface ApiParts {
-  database: Database;
-  rateLimits: RateLimits;
-  /** The address a request comes from, proxies that are trusted looked through. */
-  addressOf(ctx: Context): string;
-}
+import { requireSameOrigin } from './same-origin.ts';
+import type { SessionCookie } from './session-cookie.ts';
+import { isUnchanged, requireVersion } from './versions.ts';
 
 export interface Api {
   /** The path that everything is under. */
@@ -26,14 +23,25 @@ export interface Api {
   rules?: object;
 }
 
+export interface ApiParts {
+  database: Database;
+  authenticator: Authenticator;
+  rateLimits: RateLimits;
+  sessionCookie: SessionCookie;
+  /** Newest first; what is kept of requests is hashed with them. */
+  secretKeys: Buffer[];
+  publicUrl: string;
+  /** The address a request comes from, proxies that are trusted looked through. */
+  addressOf(ctx: Context): string;
+}
+
 type AnyHandler = (input: AnyInput, context: HandlerContext) => Promise<Reply<unknown>>;
 
 /** Serves one API as its contract says. The order of the steps is the order of refusal. */
-export async function serveApi(api: Api, parts: ApiParts): Promise<Middleware> {
-  const { root, document, handlers } = api;
-  const rules = (api.rules ?? {}) as Record<string, AnyRules>;
+export async function serveApi({ root, document, handlers, rules = {} }: Api, parts: ApiParts): Promise<Middleware> {
   const contract = await Contract.load(document);
-  const handlerOf = new Map(contract.operations.map((operation) => [operation.id, handlerFor(operation, handlers)]));
+  const handlerOf = new Map(contract.operations.map((operation) => [operation, handlerFor(operation, handlers)]));
+  const rulesOf = rules as Record<string, AnyRules>;
 
   return async (ctx, next) => {
     if (ctx.path !== root && !ctx.path.startsWith(`${root}/`)) return next();
@@ -41,19 +49,17 @@ export async function serveApi(api: Api, parts: ApiParts): Promise<Middleware> {
     if (!match) return refuseStranger(new NotFound(), ctx, parts); // 404
     if ('allow' in match) return answerOtherMethod(match.allow, ctx, parts); // 405
     const { operation, pathParameters } = match;
+    const handler = handlerOf.get(operation);
     ctx.state.operation = operation.id;
 
     const caller = await identify(operation, ctx, parts); // 401, 429
+    requireOwnOrigin(operation, caller, ctx, parts); // 403
     requireScopes(operation, caller); // 403
     requireAcceptable(ctx); // 406
     checkMediaType(ctx, operation); // 415
     const body = await readBody(ctx, operation); // 413, 400
-    const input = readInput(ctx, operation, { pathParameters, body, rules: rules[operation.id] }); // 422
-    const reply = await handlerOf.get(operation.id)?.(input, {
-      caller,
-      asUser: (work) => parts.database.asUser(caller.userId, work),
-    });
-    if (reply) writeReply(ctx, operation, reply);
+    const input = readInput(ctx, operation, { pathParameters, body, rules: rulesOf[operation.id] }); // 422
+    if (handler) writeReply(ctx, operation, await run(handler, operation, input, caller, ctx, parts), parts);
   };
 }
 
@@ -70,8 +76,8 @@ async function identify(operation: Operation, ctx: Context, parts: ApiParts): Pr
   }
   let caller: Caller;
   try {
-    const takesKeys = operation.credentials.includes('bearerKey');
-    caller = await authenticate({ authorization: ctx.req.headersDistinct.authorization ?? [], takesKeys }, parts.database);
+    const credentials = { authorization: ctx.req.headersDistinct.authorization ?? [], sessionToken: parts.sessionCookie.read(ctx) };
+    caller = await parts.authenticator.identify(credentials, { keys: operation.credentials.includes('bearerKey') });
   } catch (error) {
     return refuseStranger(error, ctx, parts);
   }
@@ -120,6 +126,11 @@ function showRate(ctx: Context, { policies, closest }: RateStanding) {
   ctx.set('X-RateLimit-Reset', String(closest.resetSeconds));
 }
 
+/** Asked of whoever comes with a session, and of those who come for one. */
+function requireOwnOrigin(operation: Operation, caller: Caller, ctx: Context, { publicUrl }: ApiParts) {
+  if (operation.method !== 'GET' && !caller.key) requireSameOrigin(ctx, publicUrl);
+}
+
 function requireScopes(operation: Operation, caller: Caller) {
   const missing = operation.scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length > 0) {
@@ -136,11 +147,41 @@ function requireAcceptable(ctx: Context) {
   }
 }
 
-function writeReply(ctx: Context, operation: Operation, reply: Reply<unknown>) {
+/** Runs the handler; once only, where the caller sent an Idempotency-Key. */
+function run(
+  handler: AnyHandler,
+  operation: Operation,
+  input: AnyInput,
+  caller: Caller,
+  ctx: Context,
+  parts: ApiParts,
+): Promise<Reply<unknown>> {
+  const { userId } = caller;
+  const context = {
+    caller,
+    address: parts.addressOf(ctx),
+    requireVersion: (version: string) => requireVersion(input.header['if-match'], version),
+  };
+  const key = idempotencyKeyOf(input);
+  if (key === undefined) return handler(input, { ...context, asUser: (work) => parts.database.asUser(userId, work) });
+  const repeatable = { userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) };
+  return parts.database.asUser(userId, (em) =>
+    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, { ...context, asUser: (work) => work(em) })),
+  );
+}
+
+function writeReply(ctx: Context, operation: Operation, reply: Reply<unknown>, { sessionCookie }: ApiParts) {
+  ctx.set('Cache-Control', 'private, no-cache');
+  if (reply.sessionToken !== undefined) sessionCookie.write(ctx, reply.sessionToken);
+  if (reply.location !== undefined) ctx.set('Location', reply.location);
+  if (reply.version !== undefined) {
+    ctx.set('ETag', `"${reply.version}"`);
+    if (operation.method === 'GET' && isUnchanged(ctx.headers['if-none-match'], reply.version)) {
+      ctx.status = 304;
+      return;
+    }
+  }
   ctx.status = (reply.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
   ctx.set('Content-Type', 'application/json');
-  ctx.set('Cache-Control', 'private, no-cache');
-  if (reply.version !== undefined) ctx.set('ETag', `"${reply.version}"`);
-  if (reply.location !== undefined) ctx.set('Location', reply.location);
   ctx.body = JSON.stringify(reply.body);
 }

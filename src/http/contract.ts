@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { type Document, type Operation as DocumentOperation, OpenAPIBackend } from 'openapi-backend';
+import type { Scope } from '../access/scopes.ts';
 
 /** A parameter or form field as the contract describes it. */
 export interface Field {
@@ -13,7 +14,7 @@ export interface Field {
 export interface Operation {
   id: string;
   method: string;
-  scopes: string[];
+  scopes: Scope[];
   /** Which credentials it takes; none means that everybody may call it. */
   credentials: ('bearerKey' | 'sessionCookie')[];
   parameters: Field[];
@@ -95,7 +96,7 @@ function describe(described: DocumentOperation, validators: ValidateFunction[]):
   return {
     id: described.operationId ?? '',
     method: described.method.toUpperCase(),
-    scopes: (described as { 'x-required-scopes'?: string[] })['x-required-scopes'] ?? [],
+    scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (described.parameters ?? []) as Field[],
     ...(requestBody &&

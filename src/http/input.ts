@@ -11,7 +11,8 @@ type Values = Record<string, unknown>;
 export interface AnyInput {
   path: Values;
   query: Values;
-  header: Values;
+  /** By their names in lower case. */
+  header: Record<string, string>;
   body: unknown;
   url: { path: string; query: string };
 }
@@ -27,7 +28,7 @@ export function readInput(
   const faults: Fault[] = [];
   const path: Values = {};
   const query: Values = {};
-  const header: Values = {};
+  const header: Record<string, string> = {};
   const declaresQuery = operation.parameters.some((parameter) => parameter.in === 'query');
   const pairs = declaresQuery ? parsePairs(ctx.querystring, 'The query string') : [];
   for (const { in: place, name, schema } of operation.parameters) {
@@ -41,6 +42,7 @@ export function readInput(
   }
   const value = bodyValue(operation, body, faults);
   const checked = { path, query, header, ...(value !== undefined && { requestBody: value }) };
+  faults.push(...idempotencyKeyFaults(header));
   // Characters first: what cannot be stored must not be reported as something else.
   faults.push(...findBadCharacters(checked));
   for (const validate of operation.validators) {
@@ -49,6 +51,18 @@ export function readInput(
   if (rules && typeof value === 'object' && value !== null) faults.push(...rules(withoutFaulty(value as Values, faults)));
   if (faults.length > 0) throw new Invalid(faults);
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
+}
+
+/** Quotes around it are not part of it. */
+export function idempotencyKeyOf({ header }: Pick<AnyInput, 'header'>): string | undefined {
+  return header['idempotency-key']?.replace(/^"(.*)"$/, '$1');
+}
+
+/** The schema counts the quotes too, so it cannot say this. */
+function idempotencyKeyFaults(header: Record<string, string>): Fault[] {
+  const key = idempotencyKeyOf({ header });
+  if (key === undefined || (key.length >= 1 && key.length <= 255)) return [];
+  return [{ in: 'header', name: 'Idempotency-Key', code: 'length', message: 'must have 1 to 255 characters' }];
 }
 
 function withoutFaulty(body: Values, faults: Fault[]): Values {

@@ -25,7 +25,8 @@ export function logRequests(log: Logger): Middleware {
         status: ctx.status,
         ms: Math.round((performance.now() - start) * 10) / 10,
         user_id: caller?.userId,
-        key_id: caller?.keyId,
+        key_id: caller?.key?.id,
+        session_id: caller?.session?.id,
       },
       'request',
     );

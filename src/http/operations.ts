@@ -18,7 +18,6 @@ type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: B
 export interface Input<Operation extends AnyOperation> {
   path: Given<Operation['parameters']['path']>;
   query: Given<Operation['parameters']['query']>;
-  header: Given<Operation['parameters']['header']>;
   body: BodyOf<Operation['requestBody']>;
   /** The path and query as they were sent, for links to other pages. */
   url: { path: string; query: string };
@@ -26,8 +25,12 @@ export interface Input<Operation extends AnyOperation> {
 
 export interface HandlerContext {
   caller: Caller;
+  /** The address the request comes from. */
+  address: string;
   /** One transaction in which only the caller's rows exist. */
   asUser<T>(work: Work<T>): Promise<T>;
+  /** Refuses unless the item's version is one that the caller's If-Match names. To be asked in the transaction that writes. */
+  requireVersion(version: string): void;
 }
 
 export interface Reply<Body> {
@@ -38,6 +41,10 @@ export interface Reply<Body> {
   version?: string;
   /** For operations that either create or change: which of the two it was. */
   created?: boolean;
+  /** For an answer that holds a secret: the id that a repeated request is told instead. */
+  createdId?: number;
+  /** The session cookie to set; null clears it. */
+  sessionToken?: string | null;
 }
 
 export type Handler<Operation extends AnyOperation> = (

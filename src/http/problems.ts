@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { Invalid, type ProblemCode, type Refusal, TryLater } from '../errors.ts';
+import { AlreadyCreated, Invalid, type ProblemCode, type Refusal, TryLater } from '../errors.ts';
 
 /** The one table that turns meaning into a status. */
 export const problems: Record<ProblemCode, { status: number; title: string }> = {
@@ -13,16 +13,24 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   invalid_credentials: { status: 401, title: 'Wrong e-mail address or password' },
   missing_scope: { status: 403, title: 'The key lacks a scope' },
   cross_origin: { status: 403, title: 'The request comes from another origin' },
+  scope_not_held: { status: 403, title: 'The calling key does not hold that scope' },
+  expiry_beyond_own: { status: 403, title: 'The new key would outlive the calling key' },
+  not_your_key: { status: 403, title: 'The calling key may not delete that key' },
+  signup_closed: { status: 403, title: 'Sign-up is closed' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'The path does not take this method' },
   not_acceptable: { status: 406, title: 'No such representation' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },
   domain_taken: { status: 409, title: 'You have this domain already' },
   quota_exceeded: { status: 409, title: 'The quota is used up' },
+  email_taken: { status: 409, title: 'The e-mail address is taken' },
+  already_created: { status: 409, title: 'The key was made already' },
+  request_in_progress: { status: 409, title: 'The first request still runs' },
   precondition_failed: { status: 412, title: 'The item has changed' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   validation_failed: { status: 422, title: 'The request breaks the contract' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal_error: { status: 500, title: 'Our fault' },
@@ -38,6 +46,7 @@ export interface ProblemBody {
   instance: string;
   code: ProblemCode;
   request_id: string;
+  id?: number;
   errors?: Invalid['faults'];
 }
 
@@ -52,6 +61,7 @@ export function problemBody(refusal: Refusal, about: { publicUrl: string; instan
     instance: about.instance,
     code: refusal.code,
     request_id: about.requestId,
+    ...(refusal instanceof AlreadyCreated && { id: refusal.id }),
     ...(refusal instanceof Invalid && { errors: refusal.faults }),
   };
 }

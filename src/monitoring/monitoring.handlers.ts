@@ -1,31 +1,29 @@
 import type { operations } from '../../generated/types/monitoring.ts';
+import { keyHandlers, keyRules } from '../access/keys.handlers.ts';
+import type { sessionHandlers } from '../access/session.handlers.ts';
 import { notYet } from '../errors.ts';
-import type { Handlers } from '../http/operations.ts';
+import type { Handlers, Rules } from '../http/operations.ts';
 import { monitorHandlers } from './monitors/monitors.handlers.ts';
 
-export const monitoringHandlers: Handlers<operations> = {
-  ...monitorHandlers,
+export const monitoringRules: Rules<operations> = { ...keyRules };
 
-  listIncidents: notYet,
+export function monitoringHandlers(sessions: ReturnType<typeof sessionHandlers>): Handlers<operations> {
+  return {
+    ...keyHandlers,
+    ...sessions,
+    ...monitorHandlers,
 
-  listProviders: notYet,
-  createProvider: notYet,
-  showProvider: notYet,
-  updateProvider: notYet,
-  deleteProvider: notYet,
-  testProvider: notYet,
+    listIncidents: notYet,
 
-  listNotifications: notYet,
-  addNotification: notYet,
-  removeNotification: notYet,
+    listProviders: notYet,
+    createProvider: notYet,
+    showProvider: notYet,
+    updateProvider: notYet,
+    deleteProvider: notYet,
+    testProvider: notYet,
 
-  listKeys: notYet,
-  createKey: notYet,
-  deleteKey: notYet,
-
-  createSession: notYet,
-  showSession: notYet,
-  deleteSession: notYet,
-  changePassword: notYet,
-  createUser: notYet,
-};
+    listNotifications: notYet,
+    addNotification: notYet,
+    removeNotification: notYet,
+  };
+}

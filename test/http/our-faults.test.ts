@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { createDatabase } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -7,11 +8,10 @@ let user: TestUser;
 let broken: Error | undefined;
 
 beforeAll(async () => {
-  service = await startService({}, (database) => {
-    const asUser = database.asUser.bind(database);
-    database.asUser = ((userId, work) => (broken ? Promise.reject(broken) : asUser(userId, work))) as Database['asUser'];
-    return database;
-  });
+  const database = await createDatabase();
+  const asUser = database.asUser.bind(database);
+  database.asUser = ((userId, work) => (broken ? Promise.reject(broken) : asUser(userId, work))) as Database['asUser'];
+  service = await startService({}, { database });
   user = await service.createUser();
 });
 afterAll(() => service.stop());

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../src/access/api-key.ts';
-import { storeKey } from '../../src/access/keys.ts';
+import { createKey } from '../../src/access/keys.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -68,7 +68,7 @@ test.each([
 
 test('401 for two Authorization headers, though one of them is good', async () => {
   const key = generateKey();
-  await service.database.asUser(user.id, (em) => storeKey(em, user.id, { key, name: 'Twice', scopes: ['monitors:read'] }));
+  await service.database.asUser(user.id, (em) => createKey(em, { userId: user.id, key, name: 'Twice', scopes: ['monitors:read'] }));
   const status = await new Promise((resolve, reject) => {
     const sent = request(`${service.url}/api/monitors`, { headers: { Authorization: [`Bearer ${key}`, `Bearer ${key}`] as never } });
     sent
@@ -82,7 +82,7 @@ test('401 for two Authorization headers, though one of them is good', async () =
 test('401 for a key that has expired', async () => {
   const key = generateKey();
   await service.database.asUser(user.id, (em) =>
-    storeKey(em, user.id, { key, name: 'Old', scopes: ['monitors:read'], expiresAt: new Date(Date.now() - 1000) }),
+    createKey(em, { userId: user.id, key, name: 'Old', scopes: ['monitors:read'], expiresAt: new Date(Date.now() - 1000) }),
   );
   expect((await withKey(`Bearer ${key}`).get('/api/monitors')).body.code).toBe('invalid_key');
 });

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
-import { generateKey } from '../../src/access/api-key.ts';
-import { storeKey } from '../../src/access/keys.ts';
+import { createKey } from '../../src/access/keys.ts';
+import { type Limiters, memoryLimiters } from '../../src/access/limiters.ts';
 import { allScopes, type Scope } from '../../src/access/scopes.ts';
+import { createUser as createAccount } from '../../src/access/users.ts';
 import { createApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -11,6 +12,7 @@ import { createDatabase } from './database.ts';
 
 export interface TestUser {
   id: number;
+  email: string;
   /** Calls the service with a key that holds every scope. */
   api: ApiClient;
   /** Calls it with a key that holds just these. */
@@ -22,30 +24,43 @@ export interface TestService {
   database: Database;
   /** Calls the service without any key. */
   stranger: ApiClient;
-  createUser(): Promise<TestUser>;
+  /** With a password the user can sign in, too. */
+  createUser(password?: string): Promise<TestUser>;
   stop(): Promise<void>;
 }
 
-/** The whole service on a port of its own with a database of its own, into which a test may plant a fault. */
-export async function startService(settings: Partial<Config> = {}, plant = (database: Database) => database): Promise<TestService> {
-  const database = plant(await createDatabase());
+interface Options {
+  /** Instead of one of its own: shared with another process, or with a fault planted in it. */
+  database?: Database;
+  limiters?: Limiters;
+}
+
+/** The whole service on a port of its own with a database of its own. */
+export async function startService(settings: Partial<Config> = {}, options: Options = {}): Promise<TestService> {
+  const database = options.database ?? (await createDatabase());
+  const limiters = options.limiters ?? memoryLimiters();
   const server = await listen({ host: '127.0.0.1', port: 0 });
   const config = { ...readConfig({ RATE_LIMIT_PER_MINUTE: '100000' }), ...settings };
-  const app = await createApp({ config, database, publicUrl: server.url, log: pino({ level: 'silent' }) });
+  const app = await createApp({
+    config,
+    database,
+    limiters,
+    secretKeys: [Buffer.alloc(32, 1)],
+    publicUrl: server.url,
+    log: pino({ level: 'silent' }),
+  });
   server.answerWith(app.callback());
   let users = 0;
 
-  async function createUser(): Promise<TestUser> {
+  async function createUser(password?: string): Promise<TestUser> {
     const email = `user${++users}@example.com`;
-    const [made] = await database.atTheDoor((em) => em.execute<{ id: number }[]>('select door_create_user(?, null) as id', [email]));
-    if (!made) throw new Error('no user was made');
-    const { id } = made;
+    const id = await createAccount(database, email, password);
+    if (id === undefined) throw new Error('no user was made');
     const withScopes = async (...scopes: Scope[]) => {
-      const key = generateKey();
-      await database.asUser(id, (em) => storeKey(em, id, { key, name: 'Test', scopes }));
+      const { key } = await database.asUser(id, (em) => createKey(em, { userId: id, name: 'Test', scopes }));
       return new ApiClient(server.url, { Authorization: `Bearer ${key}` });
     };
-    return { id, api: await withScopes(...allScopes), withScopes };
+    return { id, email, api: await withScopes(...allScopes), withScopes };
   }
 
   return {

@@ -129,9 +129,10 @@ grant select on api_keys to sitekeeper_door;
 grant select, insert on users to sitekeeper_door;
 
 create function door_find_api_key(hash bytea)
-returns table (id bigint, user_id bigint, scopes text[], expires_at_ms double precision)
+returns table (id bigint, user_id bigint, scopes text[], expires_at_ms double precision, last_used_at_ms double precision)
 language sql stable security definer set search_path = public
-as 'select k.id, k.user_id, k.scopes, extract(epoch from k.expires_at) * 1000 from api_keys k where k.key_hash = hash';
+as 'select k.id, k.user_id, k.scopes, extract(epoch from k.expires_at) * 1000, extract(epoch from k.last_used_at) * 1000
+    from api_keys k where k.key_hash = hash';
 
 -- Null where the address is taken.
 create function door_create_user(email text, password_hash text)

@@ -1,7 +1,7 @@
 import type { operations } from '../../../generated/types/monitoring.ts';
 import { notYet } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
-import { pageLinks } from '../../paging.ts';
+import { pageOf } from '../../paging.ts';
 import { MonitorEntity } from './monitor.entity.ts';
 import { monitorView } from './monitor.view.ts';
 
@@ -17,10 +17,7 @@ export const monitorHandlers: Handlers<Pick<operations, MonitorOperations>> = {
         { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize },
       ),
     );
-    const pageCount = Math.max(1, Math.ceil(total / pageSize));
-    return {
-      body: { data: monitors.map(monitorView), links: pageLinks(url, page, pageCount), meta: { page, pageSize, pageCount, total } },
-    };
+    return { body: { data: monitors.map(monitorView), ...pageOf(url, { page, pageSize, total }) } };
   },
 
   createMonitor: notYet,

@@ -44,7 +44,7 @@ export interface Incident {
      */
     duration_seconds: number | null;
     /**
-     * What the first failing check found, for programs: for instance `http_status`, `timeout` or `address_not_allowed` (the name leads to an address that may not be checked). New ones may be added.
+     * What the first failing check found, in words: for instance `HTTP 503`, `connection refused` or `timed out after 10 s`. `address_not_allowed` means that the name leads to an address that may not be checked.
      */
     cause: string;
     /**

@@ -56,6 +56,10 @@ export interface Problem {
      */
     request_id: string;
     /**
+     * With the code `already_created`: the id of what was created.
+     */
+    id?: number;
+    /**
      * With status 422, every fault that was found.
      */
     errors?: Array<Fault>;
@@ -92,6 +96,7 @@ export function ProblemFromJSONTyped(json: any, ignoreDiscriminator: boolean): P
         'instance': json['instance'],
         'code': json['code'],
         'request_id': json['request_id'],
+        'id': json['id'] == null ? undefined : json['id'],
         'errors': json['errors'] == null ? undefined : ((json['errors'] as Array<any>).map(FaultFromJSON)),
     };
 }
@@ -114,6 +119,7 @@ export function ProblemToJSONTyped(value?: Problem | null, ignoreDiscriminator: 
         'instance': value['instance'],
         'code': value['code'],
         'request_id': value['request_id'],
+        'id': value['id'],
         'errors': value['errors'] == null ? undefined : ((value['errors'] as Array<any>).map(FaultToJSON)),
     };
 }

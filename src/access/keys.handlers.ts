@@ -1,0 +1,69 @@
+import type { operations } from '../../generated/types/monitoring.ts';
+import { NotFound, Refusal } from '../errors.ts';
+import type { Handlers, Rules } from '../http/operations.ts';
+import { pageOf } from '../paging.ts';
+import { ApiKeyEntity } from './api-key.entity.ts';
+import { apiKeyView } from './api-key.view.ts';
+import type { Caller } from './caller.ts';
+import { createKey, descendsFrom } from './keys.ts';
+import type { Scope } from './scopes.ts';
+
+type KeyOperations = Pick<operations, 'listKeys' | 'createKey' | 'deleteKey'>;
+
+export const keyHandlers: Handlers<KeyOperations> = {
+  async listKeys({ query, url }, { asUser }) {
+    const { page, pageSize } = query;
+    const [keys, total] = await asUser((em) =>
+      em.findAndCount(ApiKeyEntity, {}, { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize }),
+    );
+    return { body: { data: keys.map(apiKeyView), ...pageOf(url, { page, pageSize, total }) } };
+  },
+
+  async createKey({ body }, { caller, asUser }) {
+    const expiresAt = body.expires_at === undefined ? ownExpiry(caller) : new Date(body.expires_at);
+    refuseMoreThanHeld(caller, body.scopes, expiresAt);
+    const { userId } = caller;
+    const { key, row } = await asUser((em) =>
+      createKey(em, { userId, name: body.name, scopes: body.scopes, expiresAt, madeBy: caller.key?.id ?? null }),
+    );
+    return { body: { data: { ...apiKeyView(row), key } }, createdId: row.id };
+  },
+
+  async deleteKey({ path }, { caller, asUser }) {
+    await asUser(async (em) => {
+      if (!(await em.findOne(ApiKeyEntity, path.id))) throw new NotFound();
+      if (caller.key && !(await descendsFrom(em, path.id, caller.key.id))) {
+        throw new Refusal('not_your_key', 'A key may delete itself and the keys that it made, directly or through others.');
+      }
+      // The foreign key takes along what it made.
+      await em.nativeDelete(ApiKeyEntity, { id: path.id });
+    });
+    return { body: { id: path.id, object: 'key', deleted: true } };
+  },
+};
+
+export const keyRules: Rules<KeyOperations> = {
+  createKey: ({ expires_at }) =>
+    expires_at !== undefined && !(Date.parse(expires_at) > Date.now())
+      ? [{ in: 'body', pointer: '/expires_at', code: 'not_in_future', message: 'must be in the future' }]
+      : [],
+};
+
+function ownExpiry({ key }: Caller): Date | null {
+  return key?.expiresAtMs == null ? null : new Date(key.expiresAtMs);
+}
+
+/** No key makes itself a stronger or longer-lived one. */
+function refuseMoreThanHeld(caller: Caller, scopes: Scope[], expiresAt: Date | null) {
+  const notHeld = scopes.filter((scope) => !caller.scopes.has(scope));
+  if (notHeld.length > 0) {
+    throw new Refusal(
+      'scope_not_held',
+      `The calling key does not hold ${notHeld.map((scope) => `"${scope}"`).join(', ')} and cannot hand out more than it holds.`,
+    );
+  }
+  const own = ownExpiry(caller);
+  if (own && (!expiresAt || expiresAt > own)) {
+    throw new Refusal('expiry_beyond_own', `The calling key ends at ${own.toISOString()}, and what it makes can end no later.`);
+  }
+}

@@ -1,0 +1,71 @@
+import { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+
+/** Makes counters that allow `points` in `seconds`. */
+export interface Limiters {
+  create(name: string, points: number, seconds: number): RateLimiterAbstract;
+  close(): Promise<void>;
+}
+
+/** One point, whether it was still to be had or not. */
+export async function take(limiter: RateLimiterAbstract, key: string, points = 1): Promise<RateLimiterRes> {
+  try {
+    return await limiter.consume(key, points);
+  } catch (refused) {
+    if (refused instanceof RateLimiterRes) return refused;
+    throw refused;
+  }
+}
+
+/** Counts in this process alone. */
+export function memoryLimiters(): Limiters {
+  return {
+    create: (name, points, seconds) => new BoundedMemory({ keyPrefix: name, points, duration: seconds }),
+    close: async () => {},
+  };
+}
+
+/** Counts on Redis or Valkey, shared by all processes; in this process alone while that cannot be reached. */
+export function redisLimiters(url: string, log: Logger): Limiters {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1000, retryStrategy: () => 1000 });
+  let reachable: boolean | undefined;
+  redis.on('ready', () => {
+    if (reachable === false) log.warn('Redis can be reached again: limits are shared by all processes');
+    reachable = true;
+  });
+  redis.on('error', (error: Error) => {
+    if (reachable !== false) log.warn({ err: error }, 'Redis cannot be reached: each process counts for itself meanwhile');
+    reachable = false;
+  });
+  return {
+    create(name, points, seconds) {
+      const options = { keyPrefix: `sitekeeper:${name}`, points, duration: seconds };
+      return new RateLimiterRedis({
+        ...options,
+        storeClient: redis,
+        rejectIfRedisNotReady: true,
+        insuranceLimiter: new BoundedMemory(options),
+      });
+    },
+    close: async () => redis.disconnect(),
+  };
+}
+
+const remembered = 100_000;
+
+/** Forgets the keys that were not seen for longest, so that a flood of addresses cannot fill the memory. */
+class BoundedMemory extends RateLimiterMemory {
+  readonly #keys = new LRUCache<string, true>({
+    max: remembered,
+    dispose: (_, key, reason) => {
+      if (reason === 'evict') void super.delete(key);
+    },
+  });
+
+  override consume(key: string | number, points?: number, options?: Parameters<RateLimiterMemory['consume']>[2]): Promise<RateLimiterRes> {
+    this.#keys.set(String(key), true);
+    return super.consume(key, points, options);
+  }
+}

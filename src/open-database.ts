@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import { entities } from './app.ts';
+import type { Config } from './config.ts';
+import { keptSecretKey } from './db/data-folder.ts';
+import type { Database } from './db/database.ts';
+import { openEmbedded } from './db/embedded.ts';
+import { migratePostgres, openPostgres } from './db/postgres.ts';
+
+/** The database of the settings, migrated, and the keys that encrypt what is secret in it. */
+export async function openDatabase(config: Config, log: Logger): Promise<{ database: Database; secretKeys: Buffer[] }> {
+  if (config.databaseUrl && config.migrateDatabaseUrl) {
+    const done = await migratePostgres(config.migrateDatabaseUrl, config.databaseUrl);
+    log.info({ done }, done.length > 0 ? 'The database was migrated' : 'The database is up to date');
+    const database = await openPostgres(config.databaseUrl, entities, { poolSize: config.databasePoolSize });
+    return { database, secretKeys: config.secretKeys ?? [] };
+  }
+  const database = await openEmbedded(config.dataFolder, entities);
+  log.info(`Using the embedded database in ${config.dataFolder}`);
+  return { database, secretKeys: config.secretKeys ?? [keptSecretKey(config.dataFolder)] };
+}
