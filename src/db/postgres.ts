@@ -1,5 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
+import pg from 'pg';
 import { type Database, type Entities, openAs } from './database.ts';
 import { migrate, migrationSettings } from './migrate.ts';
 import { listenOnPostgres } from './notices.ts';
@@ -13,6 +14,8 @@ export async function openPostgres(url: string, entities: Entities, options: { p
     driverOptions: {
       application_name: 'sitekeeper',
       connectionTimeoutMillis: 5000,
+      // Ids are numbers, as the embedded database returns them: they stay below 2^53.
+      onPoolCreated: ({ options }: { options: { types: pg.TypeOverrides } }) => options.types.setTypeParser(pg.types.builtins.INT8, Number),
       // In the start-up packet rather than by a statement: even RESET ALL leads back to it.
       options: '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s',
     },

@@ -14,7 +14,10 @@ beforeAll(async () => {
   service = await startService({}, { database });
   user = await service.createUser();
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await service.database.close();
+});
 
 test('500 for a fault of ours, without a word about what it was', async () => {
   broken = new Error('password of the database is hunter2');

@@ -9,6 +9,7 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { databaseUrl } from './database-url.ts';
 
 let made = 0;
+const urls = new WeakMap<Database, string>();
 
 /** A migrated, empty database of the caller's own: embedded, or on the server of TEST_DATABASE_URL. */
 export async function createDatabase(): Promise<Database> {
@@ -18,13 +19,21 @@ export async function createDatabase(): Promise<Database> {
   }
   const name = `sitekeeper_test_${process.pid}_${++made}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
-  const database = await openPostgres(databaseUrl(source.server, name), entities, { poolSize: 5 });
+  const url = databaseUrl(source.server, name);
+  const database = await openPostgres(url, entities, { poolSize: 5 });
+  urls.set(database, url);
   const close = database.close.bind(database);
   database.close = async () => {
     await close();
     await onServer(source.server, `drop database if exists ${name} with (force)`);
   };
   return database;
+}
+
+/** The same database as another process sees it. The embedded one has only this process, so it is the same object. */
+export async function reopen(database: Database): Promise<Database> {
+  const url = urls.get(database);
+  return url ? openPostgres(url, entities, { poolSize: 5 }) : database;
 }
 
 async function onServer(server: string, sql: string) {

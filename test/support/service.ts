@@ -33,6 +33,8 @@ interface Options {
   /** Instead of one of its own: shared with another process, or with a fault planted in it. */
   database?: Database;
   limiters?: Limiters;
+  /** What the service is told to be reached at, where that differs from where it listens. */
+  publicUrl?: string;
 }
 
 /** The whole service on a port of its own with a database of its own. */
@@ -46,7 +48,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     database,
     limiters,
     secretKeys: [Buffer.alloc(32, 1)],
-    publicUrl: server.url,
+    publicUrl: options.publicUrl ?? server.url,
     log: pino({ level: 'silent' }),
   });
   server.answerWith(app.callback());
@@ -70,7 +72,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     createUser,
     async stop() {
       await server.close();
-      await database.close();
+      if (!options.database) await database.close();
     },
   };
 }

@@ -1,0 +1,84 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
+import { reopen } from '../support/database.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+
+let one: TestService;
+let user: TestUser;
+const others: TestService[] = [];
+
+beforeAll(async () => {
+  one = await startService();
+  user = await one.createUser('a good password');
+});
+afterAll(async () => {
+  for (const other of others) {
+    await other.stop();
+    if (other.database !== one.database) await other.database.close();
+  }
+  await one.stop();
+});
+
+/** A second process on the same database, as far as the database can tell. */
+async function another(cutOff = false): Promise<TestService> {
+  const database = await reopen(one.database);
+  const listen = database.listen;
+  if (cutOff) database.listen = async () => {};
+  const service = await startService({}, { database });
+  database.listen = listen;
+  others.push(service);
+  return service;
+}
+
+async function makeKey(): Promise<{ id: number; key: string }> {
+  const { body } = await user.api.post('/api/keys', { json: { name: 'Short-lived', scopes: ['monitors:read'] } });
+  return body.data;
+}
+
+const status = async (service: TestService, key: string) =>
+  (await new ApiClient(service.url, { Authorization: `Bearer ${key}` }).get('/api/monitors')).status;
+
+test('a deleted key is refused within 1 second by every process', async () => {
+  const two = await another();
+  const { id, key } = await makeKey();
+  expect([await status(one, key), await status(two, key)]).toEqual([200, 200]);
+  await user.api.delete(`/api/keys/${id}`);
+  expect(await status(one, key)).toBe(401);
+  await pause(900);
+  expect(await status(two, key)).toBe(401);
+});
+
+test('a deleted key is refused within 5 seconds by a process that hears nothing', async () => {
+  const deaf = await another(true);
+  const { id, key } = await makeKey();
+  expect(await status(deaf, key)).toBe(200);
+  await user.api.delete(`/api/keys/${id}`);
+  await pause(4500);
+  expect(await status(deaf, key)).toBe(401);
+});
+
+test('an ended session is refused within 1 second by every process', async () => {
+  const two = await another();
+  const signedIn = await one.stranger.post('/api/session', { json: { email: user.email, password: 'a good password' } });
+  const cookie = { Cookie: signedIn.headers.get('Set-Cookie')?.split(';')[0] ?? '' };
+  const [here, there] = [new ApiClient(one.url, cookie), new ApiClient(two.url, cookie)];
+  expect([(await here.get('/api/session')).status, (await there.get('/api/session')).status]).toEqual([200, 200]);
+  await here.delete('/api/session');
+  await pause(900);
+  expect((await there.get('/api/session')).status).toBe(401);
+});
+
+test('a busy key costs no look-up at every request', async () => {
+  const { key } = await makeKey();
+  await status(one, key);
+  let lookUps = 0;
+  const { atTheDoor } = one.database;
+  one.database.atTheDoor = (work) => {
+    lookUps++;
+    return atTheDoor.call(one.database, work) as never;
+  };
+  for (let call = 0; call < 20; call++) await status(one, key);
+  one.database.atTheDoor = atTheDoor;
+  expect(lookUps).toBeLessThanOrEqual(1);
+});
