@@ -30,13 +30,15 @@ export function memoryLimiters(): Limiters {
 /** Counts on Redis or Valkey, shared by all processes; in this process alone while that cannot be reached. */
 export function redisLimiters(url: string, log: Logger): Limiters {
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1000, retryStrategy: () => 1000 });
+  let closing = false;
   let reachable: boolean | undefined;
+  redis.on('error', () => {}); // 'close' follows, also after an attempt that failed
   redis.on('ready', () => {
     if (reachable === false) log.warn('Redis can be reached again: limits are shared by all processes');
     reachable = true;
   });
-  redis.on('error', (error: Error) => {
-    if (reachable !== false) log.warn({ err: error }, 'Redis cannot be reached: each process counts for itself meanwhile');
+  redis.on('close', () => {
+    if (reachable !== false && !closing) log.warn('Redis cannot be reached: each process counts for itself meanwhile');
     reachable = false;
   });
   return {
@@ -49,7 +51,10 @@ export function redisLimiters(url: string, log: Logger): Limiters {
         insuranceLimiter: new BoundedMemory(options),
       });
     },
-    close: async () => redis.disconnect(),
+    async close() {
+      closing = true;
+      redis.disconnect();
+    },
   };
 }
 

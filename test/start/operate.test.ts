@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listening, type Running, run } from '../support/process.ts';
+
+let folder: string;
+const start = join(import.meta.dirname, '../../src/start.mjs');
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sitekeeper-operate-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A command of an operator, with what is typed into it. */
+function operate(args: string[], typed = ''): Promise<{ code: number | null; printed: string }> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME } });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      printed += data;
+    });
+  }
+  child.stdin.end(typed);
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
+}
+
+async function whileServing<T>(work: (url: string, service: Running) => Promise<T>): Promise<T> {
+  const service = run(folder, { PORT: '0', LOG_LEVEL: 'trace' });
+  try {
+    return await work(await listening(service), service);
+  } finally {
+    service.child.kill('SIGTERM');
+    await service.ended;
+  }
+}
+
+const signIn = (url: string, email: string, password: string) =>
+  fetch(`${url}/api/session`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+
+test('an operator adds a user and a key, sets a password and deletes the user; nothing secret is in the log', async () => {
+  expect(await operate(['user', 'add', 'ada@example.com'], 'first password\n')).toEqual({
+    code: 0,
+    printed: 'User 1 (ada@example.com) was added.\n',
+  });
+  const created = await operate(['key', 'create', '--user', 'ada@example.com', '--name', 'CI', '--scopes', 'websites:read,websites:write']);
+  const key = created.printed.trim();
+  expect(key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
+
+  const log = await whileServing(async (url, service) => {
+    const authorization = { Authorization: `Bearer ${key}` };
+    const cookie = (await signIn(url, 'ada@example.com', 'first password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    expect(cookie).toContain('sitekeeper_session=');
+    expect((await fetch(`${url}/api/session`, { headers: { Cookie: cookie } })).status).toBe(200);
+    await signIn(url, 'ada@example.com', 'mistyped password');
+    const form = new URLSearchParams({ domain: 'ada.example', privacy: '2', password: 'website password' });
+    expect((await fetch(`${url}/api/v1/websites`, { method: 'POST', headers: authorization, body: form })).status).toBe(201);
+    expect((await fetch(`${url}/api/monitors?token=${key}`, { headers: authorization })).status).toBe(403);
+    const made = await fetch(`${url}/api/keys`, {
+      method: 'POST',
+      headers: { Cookie: cookie, 'Content-Type': 'application/json', 'Idempotency-Key': 'secret-idempotency' },
+      body: JSON.stringify({ name: 'Second', scopes: ['monitors:read'] }),
+    });
+    const second = ((await made.json()) as { data: { key: string } }).data.key;
+    await fetch(`${url}/api/keys`, { headers: { Authorization: 'Bearer stkp_mistyped' } });
+    const secrets = [
+      key,
+      second,
+      cookie.split('=')[1] ?? '',
+      'first password',
+      'mistyped password',
+      'website password',
+      'stkp_mistyped',
+      'secret-idempotency',
+    ];
+    for (const secret of secrets) expect([secret, service.printed().includes(secret)]).toEqual([secret, false]);
+    return service.printed();
+  });
+  expect(log).toContain('"operation":"createWebsite"');
+
+  expect((await operate(['user', 'password', 'ADA@example.com'], 'second password\n')).code).toBe(0);
+  await whileServing(async (url) => {
+    expect((await signIn(url, 'ada@example.com', 'first password')).status).toBe(401);
+    expect((await signIn(url, 'ada@example.com', 'second password')).status).toBe(201);
+  });
+
+  expect((await operate(['user', 'delete', 'ada@example.com'])).printed).toBe('User 1 (ada@example.com) was deleted with all data.\n');
+  await whileServing(async (url) => {
+    expect((await fetch(`${url}/api/v1/websites`, { headers: { Authorization: `Bearer ${key}` } })).status).toBe(401);
+    expect((await signIn(url, 'ada@example.com', 'second password')).status).toBe(401);
+  });
+}, 60_000);
+
+test.each([
+  [['user', 'add', 'nonsense'], 'x'.repeat(10), /^Bad setting\. "nonsense" is not an e-mail address\n$/],
+  [['user', 'add', 'b@example.com'], 'short\n', /^Bad setting\. the password must have 8 to 128 characters\n$/],
+  [['user', 'password', 'nobody@example.com'], 'a password\n', /^There is no account with the address nobody@example\.com\.\n$/],
+  [['user', 'delete', 'nobody@example.com'], '', /^There is no account with the address nobody@example\.com\.\n$/],
+  [
+    ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'everything'],
+    '',
+    /^Bad setting\. --scopes: "everything" is unknown; there are monitors:read.*\n$/,
+  ],
+  [
+    ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'all', '--expires', '2020-01-01'],
+    '',
+    /^Bad setting\. --expires: must be a time in the future.*\n$/,
+  ],
+  [['key', 'create'], '', /required option '--user <email>' not specified/],
+])('%j is refused in one line', async (args, typed, line) => {
+  const { code, printed } = await operate(args, typed);
+  expect(code).toBe(1);
+  expect(printed).toMatch(line);
+});
+
+test('while the service runs on the embedded database, an operator is told so', async () => {
+  await whileServing(async () => {
+    const { code, printed } = await operate(['user', 'add', 'c@example.com'], 'some password\n');
+    expect([code, printed]).toEqual([1, expect.stringMatching(/^Cannot start\. The data folder .* is in use by another process/)]);
+  });
+});
+
+test.each([
+  [['user', '--help'], /add[\s\S]*password[\s\S]*delete/],
+  [['key', 'create', '--help'], /--user[\s\S]*--name[\s\S]*--scopes[\s\S]*--expires/],
+])('%j explains itself', async (args, text) => {
+  const { code, printed } = await operate(args);
+  expect(code).toBe(0);
+  expect(printed).toMatch(text);
+});
