@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { operations } from '../../generated/types/websites.ts';
 import type { Input } from '../http/operations.ts';
@@ -41,8 +42,9 @@ export async function countAll(em: SqlEntityManager): Promise<number> {
 
 function matches({ search, favorite }: Query) {
   return {
-    // Domains are stored in lower case, and ILIKE would take twice as long.
-    ...(search && { domain: { $like: `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%` } }),
+    // Domains are stored in lower case. Not LIKE, of which the planner expects few rows and then sorts many, nor ILIKE,
+    // which takes twice as long. The whole condition is one fragment: only then is the text sent as a parameter.
+    ...(search && { [raw('strpos(domain, ?) > 0', [search.toLowerCase()])]: [] }),
     ...(favorite !== undefined && { favorite }),
   };
 }
