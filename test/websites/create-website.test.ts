@@ -325,6 +325,11 @@ describe('Body type', () => {
     ]);
   });
 
+  test('422 for 30,000 unknown fields lists 10,000 of them and says how many there are', async () => {
+    const { status, body } = await create(`domain=a.example&${Array.from({ length: 30_000 }, (_, index) => `f${index}`).join('&')}`);
+    expect([status, body.errors.length, body.detail]).toEqual([422, 10_000, expect.stringContaining('30000 faults')]);
+  });
+
   test('422 for NUL', async () => {
     const { body } = await create({ domain: 'n.example', password: 'a\u0000b', exclude_params: '\u0000' });
     expect(pointers(body)).toEqual(['/exclude_params', '/password']);
