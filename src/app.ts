@@ -55,7 +55,7 @@ export async function createApp({ config, database, limiters, secretKeys, public
   const sessions = sessionHandlers({ database, signIn: new SignIn(database, limiters), signupOpen: config.signupOpen });
   const apis: Api[] = [
     // The longer prefix first: /api/v1/… is under /api too.
-    { root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers(config), rules: websiteRules },
+    { root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers({ ...config, limiters }), rules: websiteRules },
     { root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers(sessions), rules: monitoringRules },
   ];
   const app = new Koa();

@@ -67,7 +67,7 @@ export class Invalid extends Refusal {
 
   constructor(faults: Fault[], code: 'validation_failed' | 'idempotency_key_reused' = 'validation_failed') {
     super(code, describe(faults));
-    this.faults = faults;
+    this.faults = faults.slice(0, maxFaults);
   }
 }
 
@@ -99,6 +99,8 @@ export function notYet(): never {
   throw new Refusal('not_implemented', 'This operation is not implemented yet.');
 }
 
+/** As many as the contract lets a problem list. */
+const maxFaults = 10_000;
 const faultsInDetail = 5;
 
 function describe(faults: Fault[]): string {

@@ -12,7 +12,10 @@ export async function limitFailures<T>(
 ): Promise<T> {
   const taken = await Promise.all(counters.map(([limiter, key]) => take(limiter, key)));
   const over = taken.filter(({ consumedPoints }, index) => consumedPoints > (counters[index]?.[0].points ?? 0));
+  const giveBack = () => Promise.all(counters.map(([limiter, key]) => limiter.reward(key, 1)));
   if (over.length > 0) {
+    // An attempt that is not made is no failure: one who is shut out must not use up what is meant for all.
+    await giveBack();
     const seconds = Math.max(1, ...over.map(({ msBeforeNext }) => Math.ceil(msBeforeNext / 1000)));
     throw new TryLater('rate_limited', `There were too many failed attempts. Try again in ${seconds} seconds.`, seconds);
   }
@@ -23,6 +26,6 @@ export async function limitFailures<T>(
     failed = !succeeded;
     return result;
   } finally {
-    if (!failed) await Promise.all(counters.map(([limiter, key]) => limiter.reward(key, 1)));
+    if (!failed) await giveBack();
   }
 }

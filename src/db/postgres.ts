@@ -16,8 +16,10 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       connectionTimeoutMillis: 5000,
       // Ids are numbers, as the embedded database returns them: they stay below 2^53.
       onPoolCreated: ({ options }: { options: { types: pg.TypeOverrides } }) => options.types.setTypeParser(pg.types.builtins.INT8, Number),
-      // In the start-up packet rather than by a statement: even RESET ALL leads back to it.
-      options: '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s',
+      // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
+      // few rows of one user, starting them takes longer than the work.
+      options:
+        '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s -c max_parallel_workers_per_gather=0',
     },
   });
   return openAs(orm, { listen: (channel, listener) => listenOnPostgres(url, channel, listener) });

@@ -48,7 +48,7 @@ export function readInput(
   for (const validate of operation.validators) {
     if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
   }
-  if (rules && typeof value === 'object' && value !== null) faults.push(...rules(withoutFaulty(value as Values, faults)));
+  if (rules && typeof value === 'object' && value !== null) faults.push(...ruleFaults(rules, value as Values, faults));
   if (faults.length > 0) throw new Invalid(faults);
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
 }
@@ -65,9 +65,12 @@ function idempotencyKeyFaults(header: Record<string, string>): Fault[] {
   return [{ in: 'header', name: 'Idempotency-Key', code: 'length', message: 'must have 1 to 255 characters' }];
 }
 
-function withoutFaulty(body: Values, faults: Fault[]): Values {
-  const faulty = new Set(faults.map(({ pointer }) => pointer?.split('/')[1]));
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !faulty.has(escapePointer(name))));
+/** Rules see the fields without a fault; what they then miss in one that has a fault is no second one. */
+function ruleFaults(rules: AnyRules, body: Values, faults: Fault[]): Fault[] {
+  const fieldOf = ({ pointer }: Fault) => pointer?.split('/')[1];
+  const faulty = new Set(faults.map(fieldOf));
+  const sound = Object.fromEntries(Object.entries(body).filter(([name]) => !faulty.has(escapePointer(name))));
+  return rules(sound).filter((fault) => !faulty.has(fieldOf(fault)));
 }
 
 function bodyValue(operation: Operation, body: Body | undefined, faults: Fault[]): unknown {

@@ -63,6 +63,6 @@ export type Handlers<Operations> = {
  */
 export type Rules<Operations> = {
   [Id in keyof Operations]?: Operations[Id] extends AnyOperation
-    ? (body: Partial<BodyOf<Operations[Id]['requestBody']>>) => Fault[]
+    ? (body: Partial<NonNullable<BodyOf<Operations[Id]['requestBody']>>>) => Fault[]
     : never;
 };

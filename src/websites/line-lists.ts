@@ -13,9 +13,11 @@ export function readLines(field: 'exclude_ips' | 'exclude_params', text = ''): {
     if (entry === '') continue;
     if (isEntry(entry)) entries.add(entry);
     else faults.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line: index + 1 });
-  }
-  if (entries.size > maxLines) {
-    faults.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxLines} lines` });
+    if (entries.size + faults.length > maxLines) {
+      // No further: the answer must not grow with whatever was sent.
+      faults.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxLines} lines` });
+      break;
+    }
   }
   return { text: [...entries].join('\n'), faults };
 }

@@ -8,13 +8,28 @@ import { readLines } from './line-lists.ts';
 export const websiteRules: Rules<operations> = {
   createWebsite: (body) => [
     ...domainFaults(body.domain),
-    ...readLines('exclude_params', body.exclude_params).faults,
-    ...readLines('exclude_ips', body.exclude_ips).faults,
+    ...lineFaults(body),
     ...(body.privacy === 2 && !body.password ? [passwordNeeded] : []),
   ],
+  updateWebsite: updateFaults,
+  putWebsite: updateFaults,
 };
 
-const passwordNeeded: Fault = { in: 'body', pointer: '/password', code: 'password_needed', message: 'is needed while privacy is 2' };
+export const passwordNeeded: Fault = {
+  in: 'body',
+  pointer: '/password',
+  code: 'password_needed',
+  message: 'is needed while privacy is 2',
+};
+
+/** A password that is not sent may be stored; only the handler knows. */
+function updateFaults(body: { privacy?: number; password?: string; exclude_params?: string; exclude_ips?: string }): Fault[] {
+  return [...lineFaults(body), ...(body.privacy === 2 && body.password === '' ? [passwordNeeded] : [])];
+}
+
+function lineFaults(body: { exclude_params?: string; exclude_ips?: string }): Fault[] {
+  return [...readLines('exclude_params', body.exclude_params).faults, ...readLines('exclude_ips', body.exclude_ips).faults];
+}
 
 function domainFaults(given: string | undefined): Fault[] {
   try {

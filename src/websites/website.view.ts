@@ -6,7 +6,7 @@ export function websiteView(website: Website): components['schemas']['Website'] 
     id: website.id,
     domain: website.domain,
     privacy: website.privacy,
-    has_password: website.passwordHash !== null,
+    has_password: Boolean(website.passwordHash),
     email: website.email,
     exclude_bots: website.excludeBots,
     exclude_params: website.excludeParams,

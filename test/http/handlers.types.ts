@@ -1,9 +1,10 @@
 // Checked by the compiler, never run: a map of handlers must name each operation of the contract, and no other.
 import type { operations } from '../../generated/types/websites.ts';
+import { memoryLimiters } from '../../src/access/limiters.ts';
 import type { Handlers } from '../../src/http/operations.ts';
 import { websiteHandlers } from '../../src/websites/websites.handlers.ts';
 
-const complete: Handlers<operations> = websiteHandlers({ maxWebsites: 1 });
+const complete: Handlers<operations> = websiteHandlers({ maxWebsites: 1, limiters: memoryLimiters() });
 
 const { listWebsites, ...others } = complete;
 // @ts-expect-error listWebsites is missing

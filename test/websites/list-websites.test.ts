@@ -1,118 +1,216 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
 let user: TestUser;
+let ids: number[];
 
+/** site-01 … site-23, of which site-05, site-10, site-15 and site-20 are favorites. */
 beforeAll(async () => {
   service = await startService();
   user = await service.createUser();
+  ids = [];
   for (let number = 1; number <= 23; number++) {
-    await user.api.post('/api/v1/websites', { form: { domain: `site-${String(number).padStart(2, '0')}.example.com` } });
+    const { body } = await user.api.post('/api/v1/websites', { form: { domain: `site-${String(number).padStart(2, '0')}.example.com` } });
+    ids.push(body.data.id);
+    if (number % 5 === 0) await user.api.patch(`/api/v1/websites/${body.data.id}`, { form: { favorite: '1' } });
   }
 });
 afterAll(() => service.stop());
 
-test('200 with the newest ten by default', async () => {
-  const { status, body } = await user.api.get('/api/v1/websites');
-  expect(status).toBe(200);
-  expect(body.data).toHaveLength(10);
-  expect(body.data[0].domain).toBe('site-23.example.com');
-  expect(body.meta).toEqual({ current_page: 1, per_page: 10, last_page: 3, total: 23, from: 1, to: 10 });
-});
+const list = (query = '') => user.api.get(`/api/v1/websites${query}`);
+const domains = (body: { data: { domain: string }[] }) => body.data.map(({ domain }) => domain);
 
-test('links lead through all pages and keep the other parameters', async () => {
-  const domains: string[] = [];
-  let next: string | null = '/api/v1/websites?sort=asc&sort_by=domain&search=SITE';
-  while (next) {
-    const { body } = await user.api.get(next);
-    domains.push(...body.data.map((website: { domain: string }) => website.domain));
-    next = body.links.next;
-  }
-  expect(domains).toHaveLength(23);
-  expect(domains).toEqual(domains.toSorted());
-});
-
-test('links and meta are right on the last page, and past it', async () => {
-  const last = await user.api.get('/api/v1/websites?page=3');
-  expect(last.body.meta).toMatchObject({ current_page: 3, from: 21, to: 23 });
-  expect(last.body.links).toEqual({
-    first: '/api/v1/websites?page=1',
-    last: '/api/v1/websites?page=3',
-    prev: '/api/v1/websites?page=2',
-    next: null,
+describe('Status codes', () => {
+  test('200 with the newest ten by default: sort_by id, sort desc, per_page 10', async () => {
+    const { status, body } = await list();
+    expect(status).toBe(200);
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual(ids.toReversed().slice(0, 10));
+    expect(body.meta).toEqual({ current_page: 1, per_page: 10, last_page: 3, total: 23, from: 1, to: 10 });
+    expect((await list('?search_by=domain&sort_by=id&sort=desc&per_page=10&page=1')).body.data).toEqual(body.data);
   });
-  const past = await user.api.get('/api/v1/websites?page=9');
-  expect(past.body.data).toEqual([]);
-  expect(past.body.meta).toMatchObject({ current_page: 9, last_page: 3, from: null, to: null });
-  expect(past.body.links.prev).toBe('/api/v1/websites?page=3');
+
+  test('HEAD is answered like GET, without a body', async () => {
+    const { status, text, headers } = await user.api.request('HEAD', '/api/v1/websites?per_page=25');
+    expect([status, text]).toEqual([200, '']);
+    expect(headers.get('Content-Length')).toBe(`${Buffer.byteLength((await list('?per_page=25')).text)}`);
+  });
 });
 
-test('search takes % and _ literally and ignores case', async () => {
-  expect((await user.api.get('/api/v1/websites?search=E-07.EX')).body.meta.total).toBe(1);
-  expect((await user.api.get('/api/v1/websites?search=%25')).body.meta.total).toBe(0);
-  expect((await user.api.get('/api/v1/websites?search=site_01')).body.meta.total).toBe(0);
-  expect((await user.api.get('/api/v1/websites?search=')).body.meta.total).toBe(23);
+describe('Pages of the list', () => {
+  test.each([
+    ['first', 1, { from: 1, to: 10 }, { prev: null, next: '/api/v1/websites?page=2' }],
+    ['middle', 2, { from: 11, to: 20 }, { prev: '/api/v1/websites?page=1', next: '/api/v1/websites?page=3' }],
+    ['last', 3, { from: 21, to: 23 }, { prev: '/api/v1/websites?page=2', next: null }],
+    ['past the end', 9, { from: null, to: null }, { prev: '/api/v1/websites?page=3', next: null }],
+    ['far past the end', 1_000_000, { from: null, to: null }, { prev: '/api/v1/websites?page=3', next: null }],
+  ])('meta and links are right on the page that is %s', async (_, page, rows, links) => {
+    const { status, body } = await list(`?page=${page}`);
+    expect(status).toBe(200);
+    expect(body.meta).toEqual({ current_page: page, per_page: 10, last_page: 3, total: 23, ...rows });
+    expect(body.links).toEqual({ first: '/api/v1/websites?page=1', last: '/api/v1/websites?page=3', ...links });
+    expect(body.data).toHaveLength(rows.from === null ? 0 : rows.to - rows.from + 1);
+  });
+
+  test('meta and links are right on an empty list, which has one page', async () => {
+    const { body } = await list('?search=nothing');
+    expect(body).toEqual({
+      data: [],
+      links: {
+        first: '/api/v1/websites?search=nothing&page=1',
+        last: '/api/v1/websites?search=nothing&page=1',
+        prev: null,
+        next: null,
+      },
+      meta: { current_page: 1, per_page: 10, last_page: 1, total: 0, from: null, to: null },
+    });
+  });
+
+  test.each([
+    ['sort_by=id&sort=asc', 'next'],
+    ['sort_by=id&sort=desc', 'next'],
+    ['sort_by=domain&sort=asc&search=SITE-', 'next'],
+    ['sort_by=domain&sort=desc&favorite=false', 'next'],
+    ['sort_by=domain&sort=asc', 'prev'],
+    ['sort_by=id&sort=desc&search=e%2De', 'prev'],
+  ])('links lead through all pages and keep %s, by %s', async (query, direction) => {
+    const whole = domains((await list(`?${query}&per_page=100`)).body);
+    let link: string | null = (await list(`?${query}`)).body.links[direction === 'next' ? 'first' : 'last'];
+    const found: string[][] = [];
+    while (link) {
+      const { body } = await user.api.get(link);
+      found.push(domains(body));
+      link = body.links[direction];
+    }
+    expect((direction === 'next' ? found : found.toReversed()).flat()).toEqual(whole);
+  });
+
+  test.each([10, 25, 50, 100])('per_page takes %i', async (perPage) => {
+    const { body } = await list(`?per_page=${perPage}`);
+    expect([body.meta.per_page, body.data.length]).toEqual([perPage, Math.min(perPage, 23)]);
+  });
 });
 
-test('favorite takes true, false, 1 and 0', async () => {
-  expect((await user.api.get('/api/v1/websites?favorite=1')).body.meta.total).toBe(0);
-  expect((await user.api.get('/api/v1/websites?favorite=true')).body.meta.total).toBe(0);
-  expect((await user.api.get('/api/v1/websites?favorite=0')).body.meta.total).toBe(23);
-  expect((await user.api.get('/api/v1/websites?favorite=false')).body.meta.total).toBe(23);
+describe('Sorting', () => {
+  test('by id, in the order of creation or its reverse', async () => {
+    const ascending = (await list('?sort_by=id&sort=asc&per_page=100')).body.data.map(({ id }: { id: number }) => id);
+    expect(ascending).toEqual(ids);
+    const descending = (await list('?sort_by=id&sort=desc&per_page=100')).body.data.map(({ id }: { id: number }) => id);
+    expect(descending).toEqual(ids.toReversed());
+  });
+
+  test('domains by their bytes, not by the rules of a language', async () => {
+    const other = await service.createUser();
+    const inOrder = ['a-b.example', 'a.example', 'a0.example', 'aa.example', 'b.example', 'xn--bcher-kva.example'];
+    for (const domain of inOrder.toReversed()) await other.api.post('/api/v1/websites', { form: { domain } });
+    expect(domains((await other.api.get('/api/v1/websites?sort_by=domain&sort=asc')).body)).toEqual(inOrder);
+    expect(domains((await other.api.get('/api/v1/websites?sort_by=domain&sort=desc')).body)).toEqual(inOrder.toReversed());
+  });
 });
 
-test("another user's websites are not listed", async () => {
-  const other = await service.createUser();
-  const { body } = await other.api.get('/api/v1/websites');
-  expect(body.data).toEqual([]);
-  expect(body.meta).toEqual({ current_page: 1, per_page: 10, last_page: 1, total: 0, from: null, to: null });
+describe('search', () => {
+  test.each([
+    ['a part in the middle', 'e-07.ex', 1],
+    ['capitals', 'E-07.EX', 1],
+    ['all', 'example.com', 23],
+    ['nothing: no filter', '', 23],
+    ['% is itself', '%', 0],
+    ['_ is itself', 'site_01', 0],
+    ['\\ is itself', '\\', 0],
+    ['\\ before a sign is itself', 'site\\-01', 0],
+    ["' is itself", "' or 1=1 --", 0],
+    ['" is itself', '"', 0],
+    ['? is itself', '?', 0],
+    ['all of them in one', `'?\\?"$1:x%_`, 0],
+    ['253 characters', 'x'.repeat(253), 0],
+  ])('%s', async (_, search, total) => {
+    const { body } = await list(`?search=${encodeURIComponent(search)}&search_by=domain`);
+    expect(body.meta.total).toBe(total);
+    expect(body.data).toHaveLength(Math.min(10, total));
+  });
 });
 
-test('401 without a key', async () => {
-  expect((await service.stranger.get('/api/v1/websites')).body.code).toBe('unauthenticated');
+describe('favorite', () => {
+  test.each([
+    ['true', 4],
+    ['1', 4],
+    ['false', 19],
+    ['0', 19],
+  ])('favorite=%s finds %i', async (favorite, total) => {
+    const { body } = await list(`?favorite=${favorite}&per_page=100`);
+    expect([body.meta.total, body.data.length]).toEqual([total, total]);
+    for (const website of body.data) expect(website.favorite).toBe(favorite === 'true' || favorite === '1');
+  });
+
+  test('together with search and sorting', async () => {
+    const { body } = await list('?favorite=1&search=site-1&sort_by=domain&sort=asc');
+    expect(domains(body)).toEqual(['site-10.example.com', 'site-15.example.com']);
+    expect(body.meta.total).toBe(2);
+  });
 });
 
-test('403 without the scope websites:read, which is named', async () => {
-  const { status, body } = await (await user.withScopes('websites:write', 'monitors:read')).get('/api/v1/websites');
-  expect(status).toBe(403);
-  expect(body).toMatchObject({ code: 'missing_scope', detail: expect.stringContaining('"websites:read"') });
+describe('Bad input', () => {
+  test.each([
+    ['per_page=11', 'per_page'],
+    ['per_page=0', 'per_page'],
+    ['per_page=-10', 'per_page'],
+    ['per_page=1e1', 'per_page'],
+    ['per_page=0xa', 'per_page'],
+    ['per_page=%2010', 'per_page'],
+    ['per_page=', 'per_page'],
+    ['page=0', 'page'],
+    ['page=-1', 'page'],
+    ['page=1.0', 'page'],
+    ['page=', 'page'],
+    ['page=1000001', 'page'],
+    ['favorite=maybe', 'favorite'],
+    ['favorite=', 'favorite'],
+    ['sort=up', 'sort'],
+    ['sort=DESC', 'sort'],
+    ['sort=', 'sort'],
+    ['sort_by=name', 'sort_by'],
+    ['search_by=email', 'search_by'],
+    ['sort=asc&sort=asc', 'sort'],
+    ['search=a%00b', 'search'],
+    [`search=${'x'.repeat(254)}`, 'search'],
+    [`search=${'x'.repeat(1000)}`, 'search'],
+  ])('422 for %s, naming the parameter', async (query, name) => {
+    const { status, body } = await list(`?${query}`);
+    expect(status).toBe(422);
+    expect(body.errors).toContainEqual(expect.objectContaining({ in: 'query', name }));
+  });
+
+  test('422 names every fault at once', async () => {
+    const { body } = await list('?per_page=11&page=0&sort=up');
+    expect(body.errors.map((fault: { name: string }) => fault.name).toSorted()).toEqual(['page', 'per_page', 'sort']);
+  });
+
+  test('unknown query parameters are ignored', async () => {
+    expect((await list('?colour=red&colour=blue')).status).toBe(200);
+  });
+
+  test('400 for a query that is not percent-encoded UTF-8', async () => {
+    const { status, body } = await list('?search=%FF');
+    expect([status, body.code]).toEqual([400, 'malformed_encoding']);
+  });
 });
 
-test.each([
-  ['per_page=11', 'per_page'],
-  ['per_page=0', 'per_page'],
-  ['per_page=-10', 'per_page'],
-  ['per_page=1e1', 'per_page'],
-  ['per_page=0xa', 'per_page'],
-  ['per_page=%2010', 'per_page'],
-  ['per_page=', 'per_page'],
-  ['page=0', 'page'],
-  ['page=1.0', 'page'],
-  ['favorite=maybe', 'favorite'],
-  ['favorite=', 'favorite'],
-  ['sort=up', 'sort'],
-  ['sort_by=name', 'sort_by'],
-  ['search_by=email', 'search_by'],
-  ['sort=asc&sort=asc', 'sort'],
-  ['search=a%00b', 'search'],
-  [`search=${'x'.repeat(1000)}`, 'search'],
-])('422 for %s, naming the parameter', async (query, name) => {
-  const { status, body } = await user.api.get(`/api/v1/websites?${query}`);
-  expect(status).toBe(422);
-  expect(body.errors).toContainEqual(expect.objectContaining({ in: 'query', name }));
-});
+describe('Keys', () => {
+  test("another user's websites are not listed", async () => {
+    const other = await service.createUser();
+    const { body } = await other.api.get('/api/v1/websites');
+    expect(body.data).toEqual([]);
+    expect(body.meta).toEqual({ current_page: 1, per_page: 10, last_page: 1, total: 0, from: null, to: null });
+    expect((await other.api.get('/api/v1/websites?search=site')).body.meta.total).toBe(0);
+  });
 
-test('422 names every fault at once', async () => {
-  const { body } = await user.api.get('/api/v1/websites?per_page=11&page=0&sort=up');
-  expect(body.errors.map((fault: { name: string }) => fault.name).toSorted()).toEqual(['page', 'per_page', 'sort']);
-});
+  test('401 without a key', async () => {
+    expect((await service.stranger.get('/api/v1/websites')).body.code).toBe('unauthenticated');
+  });
 
-test('unknown query parameters are ignored', async () => {
-  expect((await user.api.get('/api/v1/websites?colour=red&colour=blue')).status).toBe(200);
-});
-
-test('400 for a query that is not percent-encoded UTF-8', async () => {
-  const { status, body } = await user.api.get('/api/v1/websites?search=%FF');
-  expect([status, body.code]).toEqual([400, 'malformed_encoding']);
+  test('403 without the scope websites:read, which is named', async () => {
+    const { status, body } = await (await user.withScopes('websites:write', 'monitors:read')).get('/api/v1/websites');
+    expect(status).toBe(403);
+    expect(body).toMatchObject({ code: 'missing_scope', detail: expect.stringContaining('"websites:read"') });
+  });
 });

@@ -1,0 +1,93 @@
+// How PostgreSQL finds the rows of the list, asked of the very query that the service sends.
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createUser } from '../../src/access/users.ts';
+import type { Database } from '../../src/db/database.ts';
+import { rowQuery } from '../../src/websites/website.pages.ts';
+import { createDatabase } from '../support/database.ts';
+import { databaseUrl } from '../support/database-url.ts';
+
+interface Plan {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+const server = process.env.TEST_DATABASE_URL ?? '';
+
+describe.runIf(server)('the row query of the list with 100,000 websites', () => {
+  let database: Database;
+  let many: number;
+  let few: number;
+
+  /** The many are older than everything else in the table: an index without the user would lead through all of that. */
+  beforeAll(async () => {
+    database = await createDatabase();
+    many = await seed('many@example.com', 100_000);
+    few = await seed('few@example.com', 1000);
+    await seed('later@example.com', 20_000);
+  });
+  afterAll(() => database.close());
+
+  async function seed(email: string, count: number): Promise<number> {
+    const userId = (await createUser(database, email, undefined)) ?? 0;
+    await database.asUser(userId, (em) =>
+      em.execute(
+        `insert into websites (user_id, domain, favorite)
+         select ?, 'site-' || md5(n::text) || '.example.com', n % 1000 = 0 from generate_series(1, ?) as n`,
+        [userId, count],
+      ),
+    );
+    return userId;
+  }
+
+  async function analyze() {
+    const [{ name } = { name: '' }] = await database.atTheDoor((em) => em.execute<{ name: string }[]>('select current_database() as name'));
+    const owner = new pg.Client({ connectionString: databaseUrl(server, name) });
+    await owner.connect();
+    await owner.query('vacuum analyze websites');
+    await owner.end();
+  }
+
+  type Wanted = Partial<Parameters<typeof rowQuery>[1]>;
+
+  async function nodesOf(userId: number, wanted: Wanted): Promise<Plan[]> {
+    const query = { search_by: 'domain', sort_by: 'id', sort: 'desc', per_page: 10, page: 1, ...wanted } as const;
+    const [row] = await database.asUser(userId, async (em) => {
+      expect(await em.execute('select current_user as role')).toEqual([{ role: 'sitekeeper_app' }]);
+      const sql = rowQuery(em, query).limit(query.per_page).offset(0).getFormattedQuery();
+      return em.execute<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>(`explain (analyze, format json) ${sql}`);
+    });
+    const walk = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(walk)];
+    return row ? walk(row['QUERY PLAN'][0].Plan) : [];
+  }
+
+  const cases: [Wanted, string][] = [
+    [{ sort_by: 'id', sort: 'desc' }, 'websites_pkey'],
+    [{ sort_by: 'id', sort: 'asc' }, 'websites_pkey'],
+    [{ sort_by: 'domain', sort: 'desc' }, 'websites_domain_key'],
+    [{ sort_by: 'domain', sort: 'asc' }, 'websites_domain_key'],
+  ];
+
+  describe.each(['before', 'after'])('%s the statistics are gathered', (time) => {
+    beforeAll(async () => {
+      if (time === 'after') await analyze();
+    });
+
+    test.each(cases)('%j reads ten entries of %s and sorts nothing', async (wanted, index) => {
+      for (const userId of [many, few]) {
+        const nodes = await nodesOf(userId, wanted);
+        expect(nodes.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan']);
+        expect(nodes[1]).toMatchObject({ 'Index Name': index, 'Index Cond': expect.stringContaining('user_id'), 'Actual Rows': 10 });
+        expect(nodes[1]?.['Rows Removed by Filter']).toBeUndefined();
+      }
+    });
+  });
+
+  test('the favorites have an index of their own', async () => {
+    const nodes = await nodesOf(many, { favorite: true });
+    expect(nodes.map((node) => node['Index Name'])).toEqual([undefined, 'websites_favorites']);
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
+import { expectSameRefusal } from '../support/same-refusal.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+
+let service: TestService;
+let user: TestUser;
+let id: number;
+let times: { created_at: string; updated_at: string };
+
+beforeAll(async () => {
+  service = await startService();
+  user = await service.createUser();
+  const form = { domain: 'example.com', privacy: '2', password: 'open sesame', email: '1' };
+  const { data } = (await user.api.post('/api/v1/websites', { form })).body;
+  id = data.id;
+  times = { created_at: data.created_at, updated_at: data.updated_at };
+});
+afterAll(() => service.stop());
+
+const show = (headers: Record<string, string> = {}, api = user.api) => api.get(`/api/v1/websites/${id}`, { headers });
+
+describe('Status codes', () => {
+  test('200 with all fields of the website and its ETag', async () => {
+    const { status, headers, body } = await show();
+    expect([status, headers.get('ETag')]).toEqual([200, '"1"']);
+    expect(body).toEqual({
+      data: {
+        id,
+        domain: 'example.com',
+        privacy: 2,
+        has_password: true,
+        email: 1,
+        exclude_bots: 1,
+        exclude_params: '',
+        exclude_ips: '',
+        favorite: false,
+        ...times,
+      },
+    });
+  });
+
+  test('HEAD is answered like GET, without a body, 304 included', async () => {
+    const path = `/api/v1/websites/${id}`;
+    const head = await user.api.request('HEAD', path);
+    expect([head.status, head.text, head.headers.get('ETag')]).toEqual([200, '', '"1"']);
+    expect((await user.api.request('HEAD', path, { headers: { 'If-None-Match': '"1"' } })).status).toBe(304);
+  });
+});
+
+describe('Conditional reads', () => {
+  test.each(['"1"', 'W/"1"', '*', '"7", "1"', 'W/"7",W/"1"'])('304 with the ETag and no body for If-None-Match: %s', async (tags) => {
+    const { status, text, headers } = await show({ 'If-None-Match': tags });
+    expect([status, text, headers.get('ETag')]).toEqual([304, '', '"1"']);
+  });
+
+  test.each(['"2"', '1', '"11"', '"0", "2"', '""'])('200 for If-None-Match: %s', async (tags) => {
+    expect((await show({ 'If-None-Match': tags })).status).toBe(200);
+  });
+
+  test('after an update the old ETag gets the new website', async () => {
+    const { body } = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
+    const path = `/api/v1/websites/${body.data.id}`;
+    await user.api.patch(path, { form: { email: '1' } });
+    const { status, headers } = await user.api.get(path, { headers: { 'If-None-Match': '"1"' } });
+    expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
+  });
+});
+
+describe('Keys', () => {
+  test('a key made through the monitoring API works here with the scope websites:read', async () => {
+    const { body } = await user.api.post('/api/keys', { json: { name: 'Tracker', scopes: ['websites:read'] } });
+    const { status } = await show({}, new ApiClient(service.url, { Authorization: `Bearer ${body.data.key}` }));
+    expect(status).toBe(200);
+  });
+
+  test('401 without a key', async () => {
+    expect((await show({}, service.stranger)).body.code).toBe('unauthenticated');
+  });
+
+  test('403 without the scope websites:read', async () => {
+    const { status, body } = await show({}, await user.withScopes('websites:write'));
+    expect([status, body.code]).toEqual([403, 'missing_scope']);
+  });
+
+  test("404 for another user's website, the same as for an unknown id, whatever If-None-Match says", async () => {
+    const other = await service.createUser();
+    for (const headers of [{}, { 'If-None-Match': '*' }]) {
+      const foreign = await show(headers, other.api);
+      expect(foreign.status).toBe(404);
+      expectSameRefusal(foreign, await other.api.get('/api/v1/websites/999999', { headers }));
+    }
+  });
+});
+
+test.each(['abc', '0', '-1', '1.0', '1e3', '0x1', '9007199254740993', '%20'])('422 for the id %s', async (bad) => {
+  const { status, body } = await user.api.get(`/api/v1/websites/${bad}`);
+  expect([status, body.errors[0]]).toEqual([422, expect.objectContaining({ in: 'path', name: 'id' })]);
+});
+
+test('404 for an id that no website will ever reach', async () => {
+  expect((await user.api.get('/api/v1/websites/9007199254740991')).status).toBe(404);
+});
+
+test('406 where Accept rules out JSON', async () => {
+  expect((await show({ Accept: 'text/html' })).body.code).toBe('not_acceptable');
+});
