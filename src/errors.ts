@@ -23,6 +23,7 @@ export type ProblemCode =
   | 'quota_exceeded'
   | 'email_taken'
   | 'already_created'
+  | 'monitor_paused'
   | 'request_in_progress'
   | 'precondition_failed'
   | 'body_too_large'
@@ -33,6 +34,8 @@ export type ProblemCode =
   | 'headers_too_large'
   | 'internal_error'
   | 'not_implemented'
+  | 'delivery_failed'
+  | 'delivery_not_configured'
   | 'unavailable';
 
 /** One thing that is wrong with a request; `errors` of a 422. */

@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import { Refusal } from '../errors.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 import { generateKey, hashKey, prefixOf } from './api-key.ts';
+import { lockQuota } from './quota.ts';
 import type { Scope } from './scopes.ts';
 
 const maxKeys = 100;
@@ -20,8 +21,7 @@ interface NewKey {
 /** Makes a key and returns it beside its row: only a hash of it is stored. `em` works for the user who gets it. */
 export async function createKey(em: SqlEntityManager, wanted: NewKey): Promise<{ key: string; row: ApiKey }> {
   const { key = generateKey(), userId, name, scopes, expiresAt = null, madeBy = null } = wanted;
-  // One at a time for each user, so that two at once cannot both take the last place.
-  await em.execute(`select pg_advisory_xact_lock(hashtextextended('keys of ' || ?, 0))`, [userId]);
+  await lockQuota(em, userId, 'keys');
   if ((await em.count(ApiKeyEntity)) >= maxKeys) throw new Refusal('quota_exceeded', `A user may have at most ${maxKeys} keys.`);
   const row = em.create(ApiKeyEntity, { userId, madeBy, name, scopes, prefix: prefixOf(key), keyHash: hashKey(key), expiresAt });
   await em.flush();

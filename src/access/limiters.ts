@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { TryLater } from '../errors.ts';
 
 /** Makes counters that allow `points` in `seconds`. */
 export interface Limiters {
@@ -17,6 +18,14 @@ export async function take(limiter: RateLimiterAbstract, key: string, points = 1
     if (refused instanceof RateLimiterRes) return refused;
     throw refused;
   }
+}
+
+/** Refuses with `rule` what goes over a limit. */
+export async function limitUse(limiter: RateLimiterAbstract, key: string, rule: string): Promise<void> {
+  const { consumedPoints, msBeforeNext } = await take(limiter, key);
+  if (consumedPoints <= limiter.points) return;
+  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  throw new TryLater('rate_limited', `${rule} Try again in ${seconds} seconds.`, seconds);
 }
 
 /** Counts in this process alone. */

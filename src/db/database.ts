@@ -13,6 +13,8 @@ export interface Database {
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
   /** One transaction without a user: no row is visible, only the functions named door_… answer. */
   atTheDoor<T>(work: Work<T>): Promise<T>;
+  /** One transaction of the engine, which works for all users but may only do what checks and alerts take. */
+  asEngine<T>(work: Work<T>): Promise<T>;
   /** Hears what `pg_notify` says on a channel, in this process or another, until the database is closed. */
   listen(channel: string, listener: Listener): Promise<void>;
   /** Whether the database answers and has every migration of this version. */
@@ -63,6 +65,10 @@ class OrmDatabase implements Database {
 
   atTheDoor<T>(work: Work<T>): Promise<T> {
     return this.#transaction({}, work);
+  }
+
+  asEngine<T>(work: Work<T>): Promise<T> {
+    return this.#transaction({ role: 'sitekeeper_engine' }, work);
   }
 
   async #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {

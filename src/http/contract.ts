@@ -18,10 +18,16 @@ export interface Operation {
   /** Which credentials it takes; none means that everybody may call it. */
   credentials: ('bearerKey' | 'sessionCookie')[];
   parameters: Field[];
-  body?: { mediaType: string; required: boolean; fields: Record<string, { type?: string }> };
+  body?: { mediaType: string; required: boolean; fields: Record<string, { type?: string }>; union?: Union };
   /** The statuses of success, the lowest first. */
   successes: number[];
   validators: ValidateFunction[];
+}
+
+/** A body that is one of several kinds: the field that tells them apart, and the fields of each kind by its value. */
+export interface Union {
+  tag: string;
+  kinds: Record<string, string[]>;
 }
 
 export type Match = { operation: Operation; pathParameters: Record<string, string> } | { allow: string[] } | undefined;
@@ -89,9 +95,7 @@ export class Contract {
 
 function describe(described: DocumentOperation, validators: ValidateFunction[]): Operation {
   // getOperations() returns the dereferenced document, in which no $ref is left.
-  const requestBody = described.requestBody as
-    | { required?: boolean; content: Record<string, { schema: { properties?: Record<string, { type?: string }> } }> }
-    | undefined;
+  const requestBody = described.requestBody as { required?: boolean; content: Record<string, { schema: BodySchema }> } | undefined;
   const [media] = Object.entries(requestBody?.content ?? {});
   return {
     id: described.operationId ?? '',
@@ -99,14 +103,26 @@ function describe(described: DocumentOperation, validators: ValidateFunction[]):
     scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (described.parameters ?? []) as Field[],
-    ...(requestBody &&
-      media && { body: { mediaType: media[0], required: requestBody.required === true, fields: media[1].schema.properties ?? {} } }),
+    ...(requestBody && media && { body: { mediaType: media[0], required: requestBody.required === true, ...describeBody(media[1].schema) } }),
     successes: Object.keys(described.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)
       .sort(),
     validators,
   };
+}
+
+interface BodySchema {
+  properties?: Record<string, { type?: string; enum?: string[] }>;
+  oneOf?: BodySchema[];
+  discriminator?: { propertyName: string };
+}
+
+function describeBody({ properties = {}, oneOf = [], discriminator }: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'union'> {
+  if (!discriminator) return { fields: properties };
+  const tag = discriminator.propertyName;
+  const kinds = oneOf.map((kind) => [kind.properties?.[tag]?.enum?.[0] ?? '', Object.keys(kind.properties ?? {})] as const);
+  return { fields: properties, union: { tag, kinds: Object.fromEntries(kinds) } };
 }
 
 function methodsOf(operations: Map<string, Operation>): string[] {

@@ -10,7 +10,25 @@ export function faultsOf(errors: ErrorObject[], operation: Operation): Fault[] {
     .filter(
       (error) => error.keyword !== 'if' && !unions.some((union) => union !== error && error.instancePath.startsWith(union.instancePath)),
     )
-    .map((error) => ({ ...placeOf(error, operation), ...ruleOf(error) }));
+    .map((error) => unionFault(error, operation) ?? { ...placeOf(error, operation), ...ruleOf(error) });
+}
+
+/** In a body that is one of several kinds: which kind is meant, and to which a field belongs. */
+function unionFault({ keyword, params, parentSchema }: ErrorObject, operation: Operation): Fault | undefined {
+  const { union } = operation.body ?? {};
+  if (!union) return undefined;
+  if (keyword === 'discriminator') {
+    const isMissing = params.tagValue === undefined;
+    const message = isMissing ? 'is missing' : `must be one of ${Object.keys(union.kinds).join(', ')}`;
+    return { in: 'body', pointer: `/${union.tag}`, code: isMissing ? 'required' : 'enum', message };
+  }
+  if (keyword !== 'additionalProperties') return undefined;
+  const field = String(params.additionalProperty);
+  const owners = Object.keys(union.kinds).filter((kind) => union.kinds[kind]?.includes(field));
+  if (owners.length === 0) return undefined;
+  const given = parentSchema?.properties?.[union.tag]?.enum?.[0];
+  const message = `belongs to ${union.tag} ${owners.join(' or ')}, not ${given}`;
+  return { in: 'body', pointer: `/${escapePointer(field)}`, code: 'field_of_other_type', message };
 }
 
 /** NUL and lone surrogates: PostgreSQL cannot store the one, UTF-8 has no form for the other. */

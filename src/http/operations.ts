@@ -9,7 +9,8 @@ interface AnyOperation {
   responses: object;
 }
 
-type Given<T> = T extends undefined ? Record<never, never> : T;
+/** What is not declared, or not sent, is an empty object. */
+type Given<T> = [NonNullable<T>] extends [never] ? Record<never, never> : NonNullable<T>;
 type BodyOf<RequestBody> = RequestBody extends { content: infer Content } ? Content[keyof Content] : undefined;
 type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: BodyOf<Responses[Status]> }[keyof Responses &
   (200 | 201 | 202)];

@@ -25,6 +25,7 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   quota_exceeded: { status: 409, title: 'The quota is used up' },
   email_taken: { status: 409, title: 'The e-mail address is taken' },
   already_created: { status: 409, title: 'The key was made already' },
+  monitor_paused: { status: 409, title: 'The monitor is paused' },
   request_in_progress: { status: 409, title: 'The first request still runs' },
   precondition_failed: { status: 412, title: 'The item has changed' },
   body_too_large: { status: 413, title: 'The body is too large' },
@@ -35,6 +36,8 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal_error: { status: 500, title: 'Our fault' },
   not_implemented: { status: 501, title: 'Not implemented yet' },
+  delivery_failed: { status: 502, title: 'The message was not delivered' },
+  delivery_not_configured: { status: 503, title: 'This way of delivery is not set up' },
   unavailable: { status: 503, title: 'Not available for the moment' },
 };
 

@@ -1,29 +1,38 @@
 import type { operations } from '../../generated/types/monitoring.ts';
 import { keyHandlers, keyRules } from '../access/keys.handlers.ts';
+import type { Limiters } from '../access/limiters.ts';
 import type { sessionHandlers } from '../access/session.handlers.ts';
-import { notYet } from '../errors.ts';
+import type { Vault } from '../access/vault.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
-import { monitorHandlers } from './monitors/monitors.handlers.ts';
+import type { Ranges } from '../net/addresses.ts';
+import type { Channels } from './channels/channels.ts';
+import { incidentHandlers } from './incidents/incidents.handlers.ts';
+import { monitorHandlers, monitorRules } from './monitors/monitors.handlers.ts';
+import { notificationHandlers } from './notifications/notifications.handlers.ts';
+import { providerHandlers, providerRules } from './providers/providers.handlers.ts';
 
-export const monitoringRules: Rules<operations> = { ...keyRules };
+export interface MonitoringParts {
+  sessions: ReturnType<typeof sessionHandlers>;
+  maxMonitors: number;
+  maxProviders: number;
+  netAllowed: Ranges;
+  slackHosts: string[];
+  vault: Vault;
+  channels: Channels;
+  limiters: Limiters;
+}
 
-export function monitoringHandlers(sessions: ReturnType<typeof sessionHandlers>): Handlers<operations> {
+export function monitoringHandlers(parts: MonitoringParts): Handlers<operations> {
   return {
     ...keyHandlers,
-    ...sessions,
-    ...monitorHandlers,
-
-    listIncidents: notYet,
-
-    listProviders: notYet,
-    createProvider: notYet,
-    showProvider: notYet,
-    updateProvider: notYet,
-    deleteProvider: notYet,
-    testProvider: notYet,
-
-    listNotifications: notYet,
-    addNotification: notYet,
-    removeNotification: notYet,
+    ...parts.sessions,
+    ...monitorHandlers(parts),
+    ...incidentHandlers,
+    ...providerHandlers(parts),
+    ...notificationHandlers,
   };
+}
+
+export function monitoringRules(parts: MonitoringParts): Rules<operations> {
+  return { ...keyRules, ...monitorRules(parts), ...providerRules(parts) };
 }

@@ -15,10 +15,13 @@ export const MonitorEntity = defineEntity({
     lastCheckedAt: p.datetime(3).nullable(),
     lastResponseTimeMs: p.integer().nullable(),
     lastError: p.text().nullable(),
-    settingsVersion: p.integer(),
-    stateVersion: p.integer(),
-    createdAt: p.datetime(3),
-    updatedAt: p.datetime(3),
+    nextCheckAt: p.datetime(3).nullable(),
+    failures: p.smallint().default(0),
+    claimToken: p.bigint('number').nullable(),
+    settingsVersion: p.integer().default(1),
+    stateVersion: p.integer().default(1),
+    createdAt: p.datetime(3).defaultRaw('now()'),
+    updatedAt: p.datetime(3).defaultRaw('now()'),
   },
 });
 

@@ -1,0 +1,44 @@
+// What an alert says. Pure.
+
+interface Outage {
+  name: string;
+  url: string;
+  cause: string;
+  startedAtMs: number;
+  resolvedAtMs: number;
+}
+
+export interface AlertText {
+  subject: string;
+  text: string;
+}
+
+export function downMessage({ name, url, cause, startedAtMs }: Omit<Outage, 'resolvedAtMs'>): AlertText {
+  return { subject: `DOWN: ${name}`, text: `DOWN: ${name} (${url}) since ${time(startedAtMs)}: ${cause}` };
+}
+
+export function recoveredMessage({ name, url, startedAtMs, resolvedAtMs }: Outage): AlertText {
+  return { subject: `UP: ${name}`, text: `UP: ${name} (${url}) is back after ${duration(resolvedAtMs - startedAtMs)}, at ${time(resolvedAtMs)}` };
+}
+
+function time(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** The two largest units that say something: 1 h 5 min, 42 s. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}

@@ -1,0 +1,90 @@
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { Logger } from 'pino';
+import type { Vault } from '../../access/vault.ts';
+import type { Database } from '../../db/database.ts';
+import { DeliveryFailed } from '../channels/channel.ts';
+import type { Channels } from '../channels/channels.ts';
+import { deliver } from '../providers/deliver.ts';
+import { ProviderEntity } from '../providers/provider.entity.ts';
+import { type LeasedAlert, leaseAlerts, markFailed, markSent, postpone } from './outbox.ts';
+
+interface DispatcherParts {
+  database: Database;
+  channels: Channels;
+  vault: Vault;
+  log: Logger;
+}
+
+const tickMs = 250;
+const atOnce = 50;
+const giveUpSeconds = 24 * 3600;
+const longestPauseSeconds = 15 * 60;
+
+/** Sends the alerts that are laid down, again and again until they are taken or 24 hours are over. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  /** One at a time for each provider: a slow one holds up only itself. */
+  readonly #busy = new Map<number, Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+  }
+
+  start() {
+    this.#timer = setInterval(() => {
+      this.#turn = this.#turn.then(() => this.#tick());
+    }, tickMs);
+  }
+
+  async stop() {
+    clearInterval(this.#timer);
+    await this.#turn;
+    await Promise.all(this.#busy.values());
+  }
+
+  async #tick() {
+    const room = atOnce - this.#busy.size;
+    if (room <= 0) return;
+    try {
+      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, room, [...this.#busy.keys()]));
+      for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
+        const work = this.#sendInTurn(alerts).finally(() => this.#busy.delete(providerId));
+        this.#busy.set(providerId, work);
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'Alerts could not be read; they are tried again');
+    }
+  }
+
+  async #sendInTurn(alerts: LeasedAlert[]) {
+    for (const alert of alerts) {
+      await this.#send(alert).catch((error: unknown) => this.#parts.log.warn({ err: error, alert_id: alert.id }, 'An alert could not be marked; it is sent again'));
+    }
+  }
+
+  async #send(alert: LeasedAlert) {
+    const { database, channels, vault, log } = this.#parts;
+    const provider = await database.asEngine((em) => em.findOne(ProviderEntity, { id: alert.providerId }));
+    if (!provider) return; // deleted meanwhile, and its alerts with it
+    let mark: (em: SqlEntityManager) => Promise<void>;
+    try {
+      await deliver(provider, { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body }, channels, vault);
+      mark = (em) => markSent(em, alert);
+    } catch (error) {
+      const reason = error instanceof DeliveryFailed ? error.message : 'a fault on our side';
+      const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
+      log.warn({ err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason }, givesUp ? 'An alert was given up' : 'An alert is tried again');
+      mark = givesUp ? (em) => markFailed(em, alert, reason) : (em) => postpone(em, alert, reason, pauseSeconds(alert.attempts, error));
+    }
+    await database.asEngine(mark);
+  }
+}
+
+/** 1 s, 2 s, 4 s … 15 min, give or take a quarter; never sooner than the other side asks for. */
+export function pauseSeconds(attempts: number, error: unknown, random = Math.random()): number {
+  const grown = Math.min(longestPauseSeconds, 2 ** Math.min(attempts - 1, 20));
+  const asked = error instanceof DeliveryFailed ? (error.retryAfterSeconds ?? 0) : 0;
+  return Math.max(asked, grown * (0.75 + random / 2));
+}

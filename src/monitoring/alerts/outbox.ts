@@ -1,0 +1,85 @@
+import type { SqlEntityManager } from '@mikro-orm/sql';
+
+export type AlertKind = 'down' | 'recovered';
+
+interface Queued {
+  userId: number;
+  monitorId: number;
+  incidentId: number;
+  subject: string;
+  text: string;
+}
+
+/** Lays down one alert for each enabled assignment, in the transaction that found the reason for it. */
+export async function queueAlerts(em: SqlEntityManager, kind: AlertKind, alerts: Queued[]): Promise<void> {
+  if (alerts.length === 0) return;
+  await em.execute(
+    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+     select n.user_id, a."incidentId", n.provider_id, ?, a.subject, a.text
+       from json_to_recordset(?::json) as a ("userId" bigint, "monitorId" bigint, "incidentId" bigint, subject text, text text)
+       join notifications n on n.user_id = a."userId" and n.monitor_id = a."monitorId" and n.enabled
+     on conflict (user_id, incident_id, provider_id, kind) do nothing`,
+    [kind, JSON.stringify(alerts)],
+    'run',
+  );
+}
+
+export interface LeasedAlert {
+  id: number;
+  userId: number;
+  providerId: number;
+  subject: string;
+  body: string;
+  attempts: number;
+  ageSeconds: number;
+  token: number;
+}
+
+/** Longer than any attempt takes; then another worker may try. */
+const leaseSeconds = 60;
+
+/** Takes alerts that are due, the recovery of an incident only after its "down" is done with. */
+export async function leaseAlerts(em: SqlEntityManager, limit: number, busyProviders: number[]): Promise<LeasedAlert[]> {
+  const rows = await em.execute<
+    { id: number; user_id: number; provider_id: number; subject: string; body: string; attempts: number; age: number; token: number }[]
+  >(
+    `with due as (
+       select a.id from alerts a
+        where a.status = 'pending' and a.next_attempt_at <= now() and not (a.provider_id = any (?::bigint[]))
+          and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
+                and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
+        order by a.next_attempt_at limit ? for update skip locked
+     )
+     update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
+       from due where a.id = due.id
+     returning a.id, a.user_id, a.provider_id, a.subject, a.body, a.attempts,
+               extract(epoch from now() - a.created_at)::float8 as age, a.lease_token as token`,
+    [`{${busyProviders.join(',')}}`, limit, leaseSeconds],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    providerId: row.provider_id,
+    subject: row.subject,
+    body: row.body,
+    attempts: row.attempts,
+    ageSeconds: row.age,
+    token: row.token,
+  }));
+}
+
+export async function markSent(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
+  await em.execute(`update alerts set status = 'sent', done_at = now(), last_error = null where id = ? and lease_token = ?`, [id, token], 'run');
+}
+
+export async function markFailed(em: SqlEntityManager, { id, token }: LeasedAlert, reason: string): Promise<void> {
+  await em.execute(`update alerts set status = 'failed', done_at = now(), last_error = ? where id = ? and lease_token = ?`, [reason, id, token], 'run');
+}
+
+export async function postpone(em: SqlEntityManager, { id, token }: LeasedAlert, reason: string, seconds: number): Promise<void> {
+  await em.execute(
+    `update alerts set next_attempt_at = now() + ? * interval '1 second', lease_token = null, last_error = ? where id = ? and lease_token = ?`,
+    [seconds, reason, id, token],
+    'run',
+  );
+}

@@ -1,0 +1,126 @@
+import type { Logger } from 'pino';
+import type { Database } from '../../db/database.ts';
+import type { Net } from '../../net/resolve.ts';
+import { type Claim, claimDueMonitors, releaseClaims } from './claim.ts';
+import { OurFault } from './our-fault.ts';
+import { probeHttp } from './probe-http.ts';
+import { type Ping, probePings } from './probe-ping.ts';
+import { type Checked, recordResults } from './record.ts';
+
+export interface EngineParts {
+  database: Database;
+  net: Net;
+  /** How this machine pings; undefined where it may not. */
+  ping: Ping | undefined;
+  log: Logger;
+  /** Checks under way at once, at most. */
+  concurrency?: number;
+}
+
+const tickMs = 250;
+const batch = 500;
+/** A gap between ticks that only a suspended process explains. */
+const suspendedMs = 5000;
+const retrySeconds = 10;
+
+/** due → claim → probe → transition → record, until it is stopped. */
+export class Engine {
+  readonly #parts: Required<EngineParts>;
+  readonly #checked: Checked[] = [];
+  readonly #spoilt: Claim[] = [];
+  #underWay = new Set<Claim>();
+  #timer: NodeJS.Timeout | undefined;
+  #lastTickMs = performance.now();
+  #awakeSinceMs = 0;
+  #turn: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: EngineParts) {
+    this.#parts = { concurrency: 500, ...parts };
+  }
+
+  start() {
+    this.#timer = setInterval(() => {
+      this.#turn = this.#turn.then(() => this.#tick());
+    }, tickMs);
+  }
+
+  /** Finishes nothing that would take long: claims that are still open go back at once. */
+  async stop() {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#turn;
+    const open = [...this.#underWay, ...this.#spoilt.splice(0)];
+    await this.#write(this.#checked.splice(0), open, 0);
+  }
+
+  async #tick() {
+    const now = performance.now();
+    // Time limits ran out while we were asleep, so what was under way then tells nothing.
+    if (now - this.#lastTickMs > suspendedMs) this.#awakeSinceMs = now;
+    this.#lastTickMs = now;
+    try {
+      await this.#write(this.#checked.splice(0), this.#spoilt.splice(0), retrySeconds);
+      const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
+      if (room <= 0 || this.#stopped) return;
+      const claims = await this.#parts.database.asEngine((em) => claimDueMonitors(em, room));
+      this.#check(claims);
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is recorded meanwhile');
+    }
+  }
+
+  async #write(checked: Checked[], released: Claim[], afterSeconds: number) {
+    const told = checked.filter(({ startedMs }) => startedMs >= this.#awakeSinceMs);
+    const asleep = checked.filter(({ startedMs }) => startedMs < this.#awakeSinceMs).map(({ claim }) => claim);
+    if (told.length === 0 && released.length + asleep.length === 0) return;
+    await this.#parts.database.asEngine(async (em) => {
+      if (told.length > 0) await recordResults(em, told);
+      if (released.length + asleep.length > 0) await releaseClaims(em, [...released, ...asleep], afterSeconds);
+    });
+  }
+
+  #check(claims: Claim[]) {
+    for (const claim of claims) this.#underWay.add(claim);
+    for (const claim of claims.filter(({ type }) => type === 'http')) {
+      const startedMs = performance.now();
+      probeHttp(claim.url, this.#parts.net).then(
+        (result) => this.#finish(claim, { claim, result, startedMs }),
+        (error: unknown) => this.#spoil(claim, error),
+      );
+    }
+    const pings = claims.filter(({ type }) => type === 'ping');
+    if (pings.length > 0) void this.#checkPings(pings);
+  }
+
+  async #checkPings(claims: Claim[]) {
+    const { ping, net } = this.#parts;
+    const startedMs = performance.now();
+    try {
+      if (!ping) throw new OurFault('neither fping nor ping may be used on this machine');
+      const results = await probePings(
+        claims.map(({ url }) => url),
+        net,
+        ping,
+      );
+      for (const [index, claim] of claims.entries()) {
+        const result = results[index];
+        if (!result || result instanceof OurFault) this.#spoil(claim, result);
+        else this.#finish(claim, { claim, result, startedMs });
+      }
+    } catch (error) {
+      for (const claim of claims) this.#spoil(claim, error);
+    }
+  }
+
+  #finish(claim: Claim, checked: Checked) {
+    this.#underWay.delete(claim);
+    this.#checked.push(checked);
+  }
+
+  #spoil(claim: Claim, error: unknown) {
+    this.#underWay.delete(claim);
+    this.#spoilt.push(claim);
+    this.#parts.log.warn({ err: error, monitor_id: claim.id }, 'A check could not be made for a reason on our side; nothing was recorded');
+  }
+}

@@ -1,0 +1,18 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const IncidentEntity = defineEntity({
+  name: 'Incident',
+  tableName: 'incidents',
+  properties: {
+    id: p.bigint('number').primary(),
+    userId: p.bigint('number'),
+    monitorId: p.bigint('number'),
+    startedAt: p.datetime(3),
+    /** null while it lasts. */
+    resolvedAt: p.datetime(3).nullable(),
+    cause: p.text(),
+    statusCode: p.integer().nullable(),
+  },
+});
+
+export type Incident = InferEntity<typeof IncidentEntity>;
