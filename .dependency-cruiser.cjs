@@ -40,6 +40,19 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/(db/|net/|errors\\.ts)' },
     },
     {
+      name: 'net-knows-only-errors',
+      severity: 'error',
+      from: { path: '^src/net/' },
+      to: { path: '^src/', pathNot: '^src/(net/|errors\\.ts)' },
+    },
+    {
+      name: 'one-door-to-the-network',
+      comment: 'features reach addresses that users name only through src/net',
+      severity: 'error',
+      from: { path: '^src/(websites|monitoring|access)/' },
+      to: { path: '^(http|https|http2|tls|dgram|dns|dns/promises|undici)$', ...runtime },
+    },
+    {
       name: 'http-knows-no-feature',
       severity: 'error',
       from: { path: '^src/http/' },

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { isWellFormedKey } from './access/api-key.ts';
 
@@ -23,6 +24,11 @@ const commaList = z.string().transform((text) =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== ''),
 );
+// Of a service that we call: nothing but where it is.
+const apiUrl = httpUrl.refine((text) => {
+  const url = new URL(text);
+  return `${url.username}${url.password}${url.search}${url.hash}` === '';
+}, 'must hold no user name, password, query or fragment');
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
 const origin = (text: string) => text === '*' || (URL.canParse(text) && new URL(text).origin === text);
 
@@ -58,6 +64,26 @@ const settings = z.object({
     })
     .optional(),
   MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' }).optional(),
+  MAIL_FROM: z.string().transform(readMailbox).optional(),
+  SLACK_HOSTS: commaList
+    .refine((list) => list.every(isHostName), { message: 'must list host names, such as chat.example.com' })
+    .transform((list) => list.map((name) => new URL(`https://${name}`).hostname))
+    .default([]),
+  TELEGRAM_API_URL: apiUrl.default('https://api.telegram.org'),
+  TWILIO_API_URL: apiUrl.default('https://api.twilio.com'),
+  TWILIO_ACCOUNT_SID: z
+    .string()
+    .regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits')
+    .optional(),
+  TWILIO_AUTH_TOKEN: z
+    .string()
+    .regex(/^[!-~]{8,128}$/, 'must be 8 to 128 characters without blanks')
+    .optional(),
+  SMS_FROM: z.string().refine(isSmsSender, 'must be a number in E.164 form such as +15005550006, a short code, or a sender id').optional(),
+  NET_ALLOW: commaList
+    .refine((list) => list.every(isAddressOrRange), { message: 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8' })
+    .default([]),
 });
 
 export type Config = Readonly<{
@@ -81,7 +107,25 @@ export type Config = Readonly<{
   /** Newest first. Absent: one is kept in the data folder. */
   secretKeys?: Buffer[];
   maxWebsites: number;
+  delivery: DeliverySettings;
+  /** Addresses and CIDR ranges that checks and webhooks may reach although they are not public. */
+  netAllow: string[];
 }>;
+
+/** How messages leave. What is absent keeps its channel from sending. */
+export type DeliverySettings = Readonly<{
+  smtpUrl?: string;
+  mailFrom?: Mailbox;
+  /** Where a Slack webhook may be. */
+  slackHosts: string[];
+  telegramApiUrl: string;
+  twilioApiUrl: string;
+  twilioAccountSid?: string;
+  twilioAuthToken?: string;
+  smsFrom?: string;
+}>;
+
+export type Mailbox = Readonly<{ name: string; address: string }>;
 
 export function readConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is what compose files and CI make of an unset one.
@@ -111,6 +155,17 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: set.TRUSTED_PROXIES,
     corsOrigins: set.CORS_ORIGINS,
     maxWebsites: set.MAX_WEBSITES,
+    delivery: {
+      slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
+      telegramApiUrl: set.TELEGRAM_API_URL,
+      twilioApiUrl: set.TWILIO_API_URL,
+      ...(set.SMTP_URL && { smtpUrl: set.SMTP_URL }),
+      ...(set.MAIL_FROM && { mailFrom: set.MAIL_FROM }),
+      ...(set.TWILIO_ACCOUNT_SID && { twilioAccountSid: set.TWILIO_ACCOUNT_SID }),
+      ...(set.TWILIO_AUTH_TOKEN && { twilioAuthToken: set.TWILIO_AUTH_TOKEN }),
+      ...(set.SMS_FROM && { smsFrom: set.SMS_FROM }),
+    },
+    netAllow: set.NET_ALLOW,
     ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
     ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
@@ -133,4 +188,21 @@ function isAddressOrRange(entry: string): boolean {
 
 function isSecret(key: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(key);
+}
+
+/** `alerts@example.com` or `Sitekeeper <alerts@example.com>`. */
+function readMailbox(text: string, context: z.RefinementCtx): Mailbox {
+  const [mailbox, second] = addressparser(text);
+  const isOne = mailbox?.address !== undefined && second === undefined && !/\p{Cc}/u.test(text);
+  if (isOne && z.email().max(254).safeParse(mailbox.address).success) return mailbox;
+  context.addIssue({ code: 'custom', message: 'must be one e-mail address, such as Sitekeeper <alerts@example.com>' });
+  return z.NEVER;
+}
+
+function isHostName(text: string): boolean {
+  return !/[\s/\\:?#@[\]]/.test(text) && URL.canParse(`https://${text}`);
+}
+
+function isSmsSender(text: string): boolean {
+  return /^\+[1-9]\d{1,14}$/.test(text) || /^\d{3,8}$/.test(text) || (/^[A-Za-z0-9 &+_-]{1,11}$/.test(text) && /[A-Za-z]/.test(text));
 }

@@ -1,0 +1,41 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
+import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
+import { NetFault, toNetFault } from './net-fault.ts';
+
+/** Where requests may go, and who turns names into addresses. */
+export interface Net {
+  /** Ranges that are open although they are not public (NET_ALLOW). */
+  allow: Ranges;
+  /** Instead of the system's resolver. All addresses of the name. */
+  lookup?: (hostname: string) => Promise<LookupAddress[]>;
+}
+
+/** For URLs that the operator has set: they may point anywhere. */
+export const anywhere: Net = { allow: parseRanges(['0.0.0.0/0', '::/0']) };
+
+/**
+ * All addresses of a host, each judged. One that is not allowed refuses them all: a name that has a public and a private
+ * address is an attempt to get past us, or at best a coin toss. Connect to what is returned and do not resolve again.
+ */
+export async function resolveHost(host: string, { allow, lookup = lookUpAll }: Net): Promise<LookupAddress[]> {
+  const literal = literalAddress(host);
+  const addresses = literal === undefined ? await found(lookup(host)) : [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
+  if (!addresses.every(({ address }) => isPublic(address, allow))) {
+    throw new NetFault('address_not_allowed', 'address not allowed: it is private, local or reserved');
+  }
+  return addresses;
+}
+
+function lookUpAll(hostname: string): Promise<LookupAddress[]> {
+  return systemLookup(hostname, { all: true });
+}
+
+async function found(looking: Promise<LookupAddress[]>): Promise<LookupAddress[]> {
+  const addresses = await looking.catch((error: unknown) => {
+    throw toNetFault(error);
+  });
+  if (addresses.length === 0) throw new NetFault('dns', 'DNS name without an address');
+  return addresses;
+}

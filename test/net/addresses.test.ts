@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { isPublic, literalAddress, parseRanges, refuseHost, refuseUrl } from '../../src/net/addresses.ts';
+
+const web = { protocols: ['http', 'https'] };
+const none = parseRanges([]);
+
+describe('addresses', () => {
+  test.each([
+    ['8.8.8.8'],
+    ['1.1.1.1'],
+    ['93.184.215.14'],
+    ['172.15.255.255'],
+    ['172.32.0.1'],
+    ['192.167.255.255'],
+    ['100.63.255.255'],
+    ['100.128.0.1'],
+    ['::ffff:8.8.8.8'],
+    ['2606:4700:4700::1111'],
+    ['2001:4860:4860::8888'],
+    ['2a00:1450:4001:82b::200e'],
+  ])('%s is public', (address) => expect(isPublic(address, none)).toBe(true));
+
+  test.each([
+    ['0.0.0.0', 'this machine'],
+    ['0.1.2.3', 'this network'],
+    ['127.0.0.1', 'loopback'],
+    ['127.255.255.254', 'loopback'],
+    ['10.0.0.1', 'private'],
+    ['172.16.0.1', 'private'],
+    ['172.31.255.255', 'private'],
+    ['192.168.1.1', 'private'],
+    ['169.254.169.254', 'metadata'],
+    ['169.254.0.1', 'link-local'],
+    ['100.64.0.1', 'carrier-grade NAT'],
+    ['100.100.100.200', 'metadata at Alibaba'],
+    ['168.63.129.16', 'metadata at Azure'],
+    ['192.0.0.192', 'metadata at Oracle'],
+    ['192.0.2.1', 'documentation'],
+    ['198.51.100.1', 'documentation'],
+    ['203.0.113.1', 'documentation'],
+    ['198.18.0.1', 'benchmarks'],
+    ['192.88.99.1', '6to4 relay'],
+    ['224.0.0.1', 'multicast'],
+    ['239.255.255.250', 'multicast'],
+    ['240.0.0.1', 'reserved'],
+    ['255.255.255.255', 'broadcast'],
+    ['::', 'this machine'],
+    ['::1', 'loopback'],
+    ['0:0:0:0:0:0:0:1', 'loopback'],
+    ['::127.0.0.1', 'IPv4-compatible'],
+    ['::a00:1', 'IPv4-compatible'],
+    ['::ffff:127.0.0.1', 'mapped'],
+    ['::ffff:7f00:1', 'mapped'],
+    ['::ffff:a9fe:a9fe', 'mapped metadata'],
+    ['::ffff:0:127.0.0.1', 'translated'],
+    ['64:ff9b::127.0.0.1', 'NAT64'],
+    ['64:ff9b::a00:1', 'NAT64'],
+    ['64:ff9b::8.8.8.8', 'NAT64'],
+    ['64:ff9b:1::1', 'NAT64, local'],
+    ['2002:7f00:1::', '6to4'],
+    ['2002:808:808::1', '6to4'],
+    ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'Teredo'],
+    ['2001:2::1', 'benchmarks'],
+    ['2001:10::1', 'ORCHID'],
+    ['2001:db8::1', 'documentation'],
+    ['3fff::1', 'documentation'],
+    ['100::1', 'discard'],
+    ['fc00::1', 'unique local'],
+    ['fd00:ec2::254', 'metadata at Amazon'],
+    ['fe80::1', 'link-local'],
+    ['fe80::1%eth0', 'link-local with a zone'],
+    ['fec0::1', 'site-local'],
+    ['ff02::1', 'multicast'],
+    ['4000::1', 'not given out'],
+    ['5f00::1', 'segment routing'],
+    ['', 'no address'],
+    ['example.com', 'no address'],
+    ['127.1', 'no plain address'],
+  ])('%s is not public: %s', (address) => expect(isPublic(address, none)).toBe(false));
+
+  test('allowed ranges open what lies in them, in mapped form too, and nothing else', () => {
+    const allow = parseRanges(['10.1.0.0/16', '192.168.7.7', 'fd00::/8', '::ffff:172.16.0.0/108']);
+    for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '192.168.7.7', 'fd12::1', '172.16.0.1', '8.8.8.8'])
+      expect(isPublic(address, allow), address).toBe(true);
+    for (const address of ['10.2.0.1', '192.168.7.8', '127.0.0.1', 'fe80::1', '64:ff9b::10.1.2.3', '2002:a01:203::1'])
+      expect(isPublic(address, allow), address).toBe(false);
+  });
+});
+
+describe('hosts that are addresses in disguise', () => {
+  test.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['127.0.0.1.', '127.0.0.1'],
+    ['2130706433', '127.0.0.1'],
+    ['0x7f000001', '127.0.0.1'],
+    ['017700000001', '127.0.0.1'],
+    ['0177.0.0.01', '127.0.0.1'],
+    ['0x7f.1', '127.0.0.1'],
+    ['127.1', '127.0.0.1'],
+    ['0', '0.0.0.0'],
+    ['１２７.０.０.１', '127.0.0.1'],
+    ['127。0。0。1', '127.0.0.1'],
+    ['①②⑦.0.0.1', '127.0.0.1'],
+    ['%31%32%37.0.0.1', '127.0.0.1'],
+    ['2852039166', '169.254.169.254'],
+    ['0xa9.0xfe.0xa9.0xfe', '169.254.169.254'],
+    ['[::]', '::'],
+    ['[::1]', '::1'],
+    ['::1', '::1'],
+    ['[::ffff:127.0.0.1]', '::ffff:7f00:1'],
+    ['localhost', '127.0.0.1'],
+    ['localhost.', '127.0.0.1'],
+    ['LOCALHOST', '127.0.0.1'],
+    ['db.localhost', '127.0.0.1'],
+    ['a.b.localhost.', '127.0.0.1'],
+    ['8.8.8.8', '8.8.8.8'],
+  ])('%s is %s', (host, address) => expect(literalAddress(host)).toBe(address));
+
+  test.each(['example.com', 'localhost.example.com', 'notlocalhost', '127.0.0.1.example.com', 'a1', ''])('%s is a name', (host) =>
+    expect(literalAddress(host)).toBeUndefined(),
+  );
+});
+
+describe('URLs that users name', () => {
+  test.each([
+    ['http://example.com/'],
+    ['https://example.com:8443/a?b=c#d'],
+    ['http://8.8.8.8/'],
+    ['http://[2606:4700:4700::1111]/'],
+    ['http://bücher.example/'],
+  ])('%s passes', (url) => expect(refuseUrl(url, web, none)).toBeUndefined());
+
+  test.each([
+    ['example.com', 'must be an http or https URL'],
+    ['', 'must be an http or https URL'],
+    ['http://', 'must be an http or https URL'],
+    ['http://300.1.1.1/', 'must be an http or https URL'],
+    ['ftp://example.com/', 'must be an http or https URL'],
+    ['file:///etc/passwd', 'must be an http or https URL'],
+    ['javascript:alert(1)', 'must be an http or https URL'],
+    ['http://user@example.com/', 'must not hold a user name or password'],
+    ['http://:secret@example.com/', 'must not hold a user name or password'],
+    [' http://example.com/', 'must not hold blanks or control characters'],
+    ['http://example.com/a b', 'must not hold blanks or control characters'],
+    ['http://exam\tple.com/', 'must not hold blanks or control characters'],
+    ['http://example.com/\u0000', 'must not hold blanks or control characters'],
+  ])('%j is refused: %s', (url, fault) => expect(refuseUrl(url, web, none)).toBe(fault));
+
+  test.each([
+    ['http://127.0.0.1/'],
+    ['http://127.0.0.1.:8080/'],
+    ['http://2130706433/'],
+    ['http://0x7f.1/'],
+    ['http://017700000001/'],
+    ['http://127.1/'],
+    ['http://１２７.0.0.1/'],
+    ['http://%31%32%37.0.0.1/'],
+    ['http:\\\\127.0.0.1\\'],
+    ['http:127.0.0.1'],
+    ['http://0/'],
+    ['http://[::]/'],
+    ['http://[::1]:3000/'],
+    ['http://[::ffff:10.0.0.1]/'],
+    ['http://[64:ff9b::7f00:1]/'],
+    ['http://[2002:7f00:1::]/'],
+    ['http://[2001:0:1::]/'],
+    ['http://169.254.169.254/latest/meta-data/'],
+    ['http://localhost/'],
+    ['http://localhost./'],
+    ['http://LocalHost:3000/'],
+    ['http://db.localhost/'],
+  ])('%s is refused as an address that is not public', (url) =>
+    expect(refuseUrl(url, web, none)).toBe('must not name a private, local or reserved address; only public ones are allowed'),
+  );
+
+  test('other schemes where they are asked for', () => {
+    expect(refuseUrl('https://example.com/', { protocols: ['https'] }, none)).toBeUndefined();
+    expect(refuseUrl('http://example.com/', { protocols: ['https'] }, none)).toBe('must be an https URL');
+  });
+
+  test('the allow list opens literals and localhost', () => {
+    const allow = parseRanges(['127.0.0.0/8', '::1']);
+    for (const url of ['http://127.0.0.1:3000/', 'http://localhost/', 'http://0x7f.1/', 'http://[::1]/'])
+      expect(refuseUrl(url, web, allow), url).toBeUndefined();
+    expect(refuseUrl('http://10.0.0.1/', web, allow)).toMatch(/only public/);
+  });
+
+  test('a bare host is judged like the host of a URL', () => {
+    expect(refuseHost('example.com', none)).toBeUndefined();
+    for (const host of ['10.0.0.1', '::1', '0x7f.1', 'localhost', '2130706433'])
+      expect(refuseHost(host, none), host).toMatch(/only public/);
+  });
+});

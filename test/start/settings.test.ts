@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { BadSetting, readConfig } from '../../src/config.ts';
+
+describe('how messages leave', () => {
+  test('without any setting: Slack and Telegram at their own addresses, mail and SMS not set up', () => {
+    expect(readConfig({})).toMatchObject({ netAllow: [] });
+    expect(readConfig({}).delivery).toEqual({
+      slackHosts: ['hooks.slack.com'],
+      telegramApiUrl: 'https://api.telegram.org',
+      twilioApiUrl: 'https://api.twilio.com',
+    });
+  });
+
+  test('all of them set', () => {
+    const config = readConfig({
+      SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
+      MAIL_FROM: '"Keeper, Site" <alerts@example.com>',
+      SLACK_HOSTS: 'Chat.Example.com, bücher.example',
+      TELEGRAM_API_URL: 'http://127.0.0.1:8081/bots/',
+      TWILIO_API_URL: 'http://127.0.0.1:8082',
+      TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+      TWILIO_AUTH_TOKEN: 'f'.repeat(32),
+      SMS_FROM: '+15005550006',
+      NET_ALLOW: '10.0.0.0/8, ::1,192.168.1.7',
+    });
+    expect(config.netAllow).toEqual(['10.0.0.0/8', '::1', '192.168.1.7']);
+    expect(config.delivery).toEqual({
+      smtpUrl: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
+      mailFrom: { name: 'Keeper, Site', address: 'alerts@example.com' },
+      slackHosts: ['hooks.slack.com', 'chat.example.com', 'xn--bcher-kva.example'],
+      telegramApiUrl: 'http://127.0.0.1:8081/bots',
+      twilioApiUrl: 'http://127.0.0.1:8082',
+      twilioAccountSid: `AC${'0'.repeat(32)}`,
+      twilioAuthToken: 'f'.repeat(32),
+      smsFrom: '+15005550006',
+    });
+  });
+
+  test.each(['+15005550006', '12345', 'Sitekeeper', 'A 1'])('SMS_FROM %s', (SMS_FROM) =>
+    expect(readConfig({ SMS_FROM }).delivery.smsFrom).toBe(SMS_FROM),
+  );
+
+  test.each([
+    ['SMTP_URL', 'http://hidden@mail.example.com'],
+    ['SMTP_URL', 'smtp:hidden'],
+    ['SMTP_URL', 'smtp://'],
+    ['MAIL_FROM', 'hidden'],
+    ['MAIL_FROM', 'hidden@example.com, b@example.com'],
+    ['MAIL_FROM', 'Hidden <a@example.com>\r\nBcc: b@example.com'],
+    ['SLACK_HOSTS', 'https://hidden.example.com/'],
+    ['SLACK_HOSTS', 'hidden.example.com:8065'],
+    ['TELEGRAM_API_URL', 'api.hidden.example'],
+    ['TELEGRAM_API_URL', 'https://me:hidden@telegram.example'],
+    ['TWILIO_API_URL', 'https://twilio.example?token=hidden'],
+    ['TWILIO_ACCOUNT_SID', 'hidden'],
+    ['TWILIO_AUTH_TOKEN', 'hid den-hidden'],
+    ['SMS_FROM', '+0hidden'],
+    ['SMS_FROM', 'hidden, but far too long'],
+    ['NET_ALLOW', '10.0.0.0/33'],
+    ['NET_ALLOW', 'hidden.example.com'],
+  ])('%s=%j stops the start, and the message does not repeat it', (name, value) => {
+    const read = () => readConfig({ [name]: value });
+    expect(read).toThrow(BadSetting);
+    expect(read).toThrow(new RegExp(`^${name}: must `));
+    expect(read).not.toThrow(/hidden/i);
+  });
+});
