@@ -14,23 +14,49 @@ import { SessionEntity } from './access/session.entity.ts';
 import { sessionHandlers } from './access/session.handlers.ts';
 import { SignIn } from './access/sign-in.ts';
 import { UserEntity } from './access/user.entity.ts';
+import { Vault } from './access/vault.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { answerProblems, logRequests, nameRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
-import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
+import { createChannels } from './monitoring/channels/channels.ts';
+import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
+import { type MonitoringParts, monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
 import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
+import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
+import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
+import { parseRanges } from './net/addresses.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
 
 /** What the features store. */
-export const entities = [UserEntity, SessionEntity, ApiKeyEntity, WebsiteEntity, MonitorEntity];
+export const entities = [
+  UserEntity,
+  SessionEntity,
+  ApiKeyEntity,
+  WebsiteEntity,
+  MonitorEntity,
+  IncidentEntity,
+  ProviderEntity,
+  NotificationEntity,
+];
 
 export interface AppParts {
-  config: Pick<Config, 'rateLimitPerMinute' | 'trustedProxies' | 'corsOrigins' | 'maxWebsites' | 'signupOpen'>;
+  config: Pick<
+    Config,
+    | 'rateLimitPerMinute'
+    | 'trustedProxies'
+    | 'corsOrigins'
+    | 'maxWebsites'
+    | 'maxMonitors'
+    | 'maxProviders'
+    | 'signupOpen'
+    | 'delivery'
+    | 'netAllow'
+  >;
   database: Database;
   limiters: Limiters;
   /** Newest first. */
@@ -53,10 +79,21 @@ export async function createApp({ config, database, limiters, secretKeys, public
     addressOf: (ctx) => proxyAddr(ctx.req, isTrusted),
   };
   const sessions = sessionHandlers({ database, signIn: new SignIn(database, limiters), signupOpen: config.signupOpen });
+  const net = { allow: parseRanges(config.netAllow) };
+  const monitors: MonitoringParts = {
+    sessions,
+    maxMonitors: config.maxMonitors,
+    maxProviders: config.maxProviders,
+    netAllowed: net.allow,
+    slackHosts: config.delivery.slackHosts,
+    vault: new Vault(secretKeys),
+    channels: createChannels(config.delivery, net),
+    limiters,
+  };
   const apis: Api[] = [
     // The longer prefix first: /api/v1/… is under /api too.
     { root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers({ ...config, limiters }), rules: websiteRules },
-    { root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers(sessions), rules: monitoringRules },
+    { root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers(monitors), rules: monitoringRules(monitors) },
   ];
   const app = new Koa();
   app.use(nameRequests);

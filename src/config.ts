@@ -64,6 +64,8 @@ const settings = z.object({
     })
     .optional(),
   MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
+  MAX_MONITORS: whole(0, 10_000_000).default(1000),
+  MAX_PROVIDERS: whole(0, 1_000_000).default(100),
   SMTP_URL: z.url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().transform(readMailbox).optional(),
   SLACK_HOSTS: commaList
@@ -107,6 +109,8 @@ export type Config = Readonly<{
   /** Newest first. Absent: one is kept in the data folder. */
   secretKeys?: Buffer[];
   maxWebsites: number;
+  maxMonitors: number;
+  maxProviders: number;
   delivery: DeliverySettings;
   /** Addresses and CIDR ranges that checks and webhooks may reach although they are not public. */
   netAllow: string[];
@@ -155,6 +159,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: set.TRUSTED_PROXIES,
     corsOrigins: set.CORS_ORIGINS,
     maxWebsites: set.MAX_WEBSITES,
+    maxMonitors: set.MAX_MONITORS,
+    maxProviders: set.MAX_PROVIDERS,
     delivery: {
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
       telegramApiUrl: set.TELEGRAM_API_URL,

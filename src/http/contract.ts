@@ -103,7 +103,8 @@ function describe(described: DocumentOperation, validators: ValidateFunction[]):
     scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (described.parameters ?? []) as Field[],
-    ...(requestBody && media && { body: { mediaType: media[0], required: requestBody.required === true, ...describeBody(media[1].schema) } }),
+    ...(requestBody &&
+      media && { body: { mediaType: media[0], required: requestBody.required === true, ...describeBody(media[1].schema) } }),
     successes: Object.keys(described.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)
@@ -118,7 +119,11 @@ interface BodySchema {
   discriminator?: { propertyName: string };
 }
 
-function describeBody({ properties = {}, oneOf = [], discriminator }: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'union'> {
+function describeBody({
+  properties = {},
+  oneOf = [],
+  discriminator,
+}: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'union'> {
   if (!discriminator) return { fields: properties };
   const tag = discriminator.propertyName;
   const kinds = oneOf.map((kind) => [kind.properties?.[tag]?.enum?.[0] ?? '', Object.keys(kind.properties ?? {})] as const);

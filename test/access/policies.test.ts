@@ -16,7 +16,25 @@ beforeAll(async () => {
     const password = id === owner.id ? 'owners password' : 'others password';
     await service.stranger.post('/api/session', { json: { email, password } });
     await api.post('/api/v1/websites', { form: { domain: `site${id}.example` }, headers: { 'Idempotency-Key': 'once' } });
-    await as(id, `insert into monitors (user_id, friendly_name, url) values (?, 'M', 'https://example.com')`, [id]);
+    const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com' } });
+    const provider = await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
+    const [monitorId, providerId] = [monitor.body.data.id, provider.body.data.id];
+    await api.post(`/api/monitors/${monitorId}/notifications`, { json: { provider_id: providerId } });
+    await service.database.asEngine(async (em) => {
+      const [incident] = await em.execute<{ id: number }[]>(
+        `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
+        [id, monitorId],
+      );
+      await em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'down', 's', 'b')`, [
+        id,
+        incident?.id,
+        providerId,
+      ]);
+      await em.execute(`insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms) values (?, ?, now(), 1, 0, 5)`, [
+        id,
+        monitorId,
+      ]);
+    });
   }
 });
 afterAll(() => service.stop());
@@ -70,9 +88,15 @@ test('without a user no row is seen, and there is no error', async () => {
 
 test('update and delete without a filter leave foreign rows as they are', async () => {
   for (const { table, whose } of await tables()) {
-    const count = `select count(*)::int as count, coalesce(md5(string_agg(t::text, ',' order by t::text)), '') as content from ${table} t`;
+    // xmin moves with every update, even one that changes no value.
+    const count = `select count(*)::int as count, md5(string_agg(t::text || t.xmin, ',' order by t::text)) as content from ${table} t`;
+    const [column] = await as(
+      undefined,
+      `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and attidentity = '' and not attisdropped order by attnum desc limit 1`,
+      [table],
+    );
     const before = await as(owner.id, count);
-    await outcome(as(other.id, `update ${table} set created_at = created_at + interval '1 second'`));
+    await outcome(as(other.id, `update ${table} set ${column?.attname} = ${column?.attname}`));
     await service.database
       .asUser(other.id, async (em) => {
         await outcome(em.execute<Row[]>(`delete from ${table}`));
@@ -131,6 +155,26 @@ test('the role that serves is no superuser, bypasses nothing and owns nothing; n
   );
   for (const role of roles) expect(role).toMatchObject({ mighty: false, owns: false });
   expect(roles.length).toBeGreaterThanOrEqual(3);
+});
+
+test('the engine may check and alert, and nothing else', async () => {
+  const engine = (sql: string) => outcome(service.database.asEngine((em) => em.execute<Row[]>(sql)));
+  for (const sql of [
+    'select * from users',
+    'select * from api_keys',
+    'select * from sessions',
+    'select * from websites',
+    'select * from kept_answers',
+    `update monitors set url = 'https://evil.example'`,
+    'delete from monitors',
+    'insert into providers (user_id, provider_type) values (1, null)',
+    `update providers set recipient_email = 'evil@example.com'`,
+    'delete from notifications',
+    `select * from door_find_user('user1@example.com')`,
+  ]) {
+    expect([sql, await engine(sql)]).toEqual([sql, 'refused']);
+  }
+  expect(await engine('select id from monitors')).toHaveLength(2);
 });
 
 test('the door answers only about a value it is given, and cannot be walked through', async () => {

@@ -57,11 +57,16 @@ test('listIncidents: in pages', async () => {
 
 test('a monitor has at most one open incident', async () => {
   const second = service.database.asUser(user.id, (em) =>
-    em.execute(`insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now(), 'second' from incidents limit 1`),
+    em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now(), 'second' from incidents limit 1`,
+    ),
   );
   await expect(second).rejects.toThrow(/incidents_one_open/);
 });
 
-test.each(['window=7d', 'window=', 'window=1Y', 'window=24h&window=24h', 'page=0', 'pageSize=0', 'pageSize=101'])('listIncidents: 422 for %s', async (query) => {
-  expect((await user.api.get(`${path}?${query}`)).status).toBe(422);
-});
+test.each(['window=7d', 'window=', 'window=1Y', 'window=24h&window=24h', 'page=0', 'pageSize=0', 'pageSize=101'])(
+  'listIncidents: 422 for %s',
+  async (query) => {
+    expect((await user.api.get(`${path}?${query}`)).status).toBe(422);
+  },
+);

@@ -13,7 +13,8 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
-const create = (json: object = {}) => user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: 'https://shop.example.org/health', ...json } });
+const create = (json: object = {}) =>
+  user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: 'https://shop.example.org/health', ...json } });
 
 async function made(json: object = {}): Promise<{ id: number; path: string; etag: string }> {
   const { status, body, headers } = await create(json);
@@ -48,9 +49,12 @@ test('createMonitor: every field is stored; is_active false makes it paused', as
   expect((await user.api.get(`/api/monitors/${body.data.id}`)).body).toEqual(body);
 });
 
-test.each(['example.com', '8.8.8.8', '2606:4700::1111', 'https://example.com/path', 'bücher.example', 'host'])('a ping monitor takes %s', async (url) => {
-  expect((await create({ type: 'ping', url })).status).toBe(201);
-});
+test.each(['example.com', '8.8.8.8', '2606:4700::1111', 'https://example.com/path', 'bücher.example', 'host'])(
+  'a ping monitor takes %s',
+  async (url) => {
+    expect((await create({ type: 'ping', url })).status).toBe(201);
+  },
+);
 
 test.each([
   [{ interval: 29 }, '/interval'],
@@ -116,7 +120,12 @@ test('showMonitor: 304 while neither settings nor state changed', async () => {
 test('updateMonitor: changes what is sent and leaves the rest; an empty object changes nothing', async () => {
   const { path } = await made({ interval: 120 });
   const renamed = await user.api.put(path, { json: { friendly_name: 'Renamed' } });
-  expect(renamed.body.data).toMatchObject({ friendly_name: 'Renamed', interval: 120, url: 'https://shop.example.org/health', status: 'pending' });
+  expect(renamed.body.data).toMatchObject({
+    friendly_name: 'Renamed',
+    interval: 120,
+    url: 'https://shop.example.org/health',
+    status: 'pending',
+  });
   const { headers, body } = await user.api.put(path, { json: {} });
   expect([headers.get('ETag'), body]).toEqual([renamed.headers.get('ETag'), renamed.body]);
 });
@@ -144,9 +153,14 @@ test.each([
 ])('updateMonitor: %s resolves the open incident and forgets the status', async (_, json, status) => {
   const { id, path } = await made();
   await asEngine(`update monitors set status = 'down', last_error = 'HTTP 503' where id = ?`, [id]);
-  await asEngine(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 minute', 'HTTP 503')`, [user.id, id]);
+  await asEngine(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 minute', 'HTTP 503')`, [
+    user.id,
+    id,
+  ]);
   expect((await user.api.put(path, { json })).body.data).toMatchObject({ status, last_error: null });
-  expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([expect.objectContaining({ status: 'resolved', duration_seconds: 60 })]);
+  expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([
+    expect.objectContaining({ status: 'resolved', duration_seconds: 60 }),
+  ]);
 });
 
 test('updateMonitor: resuming makes it pending; a rename or a new interval keeps the status', async () => {
@@ -190,14 +204,17 @@ const operations = [
   ['GET', '/notifications', undefined, 'monitors:read'],
 ] as const;
 
-test.each(operations)("%s /monitors/{id}%s: another user's is 404, byte for byte like an unknown one; 401; 403", async (method, rest, json, scope) => {
-  const { id, path } = await made();
-  const stranger = await service.createUser();
-  const request = (api = stranger.api, of: number = id) => api.request(method, `/api/monitors/${of}${rest}`, json ? { json } : {});
-  expectSameRefusal(await request(), await request(stranger.api, 999_999_999));
-  expect((await request()).status).toBe(404);
-  expect((await request(service.stranger)).status).toBe(401);
-  const wrong = scope === 'monitors:read' ? 'monitors:write' : 'monitors:read';
-  expect((await request(await user.withScopes(wrong))).body.detail).toContain(scope);
-  expect((await user.api.get(path)).body.data.interval).toBe(60);
-});
+test.each(operations)(
+  "%s /monitors/{id}%s: another user's is 404, byte for byte like an unknown one; 401; 403",
+  async (method, rest, json, scope) => {
+    const { id, path } = await made();
+    const stranger = await service.createUser();
+    const request = (api = stranger.api, of: number = id) => api.request(method, `/api/monitors/${of}${rest}`, json ? { json } : {});
+    expectSameRefusal(await request(), await request(stranger.api, 999_999_999));
+    expect((await request()).status).toBe(404);
+    expect((await request(service.stranger)).status).toBe(401);
+    const wrong = scope === 'monitors:read' ? 'monitors:write' : 'monitors:read';
+    expect((await request(await user.withScopes(wrong))).body.detail).toContain(scope);
+    expect((await user.api.get(path)).body.data.interval).toBe(60);
+  },
+);

@@ -27,7 +27,10 @@ const add = (json: object) => user.api.post(path, { json });
 
 test('addNotification: 201, enabled by default; again for the same pair 200, and enabled is set', async () => {
   const first = await add({ provider_id: providerId });
-  expect([first.status, first.body.data]).toEqual([201, expect.objectContaining({ monitor_id: monitorId, provider_id: providerId, enabled: true })]);
+  expect([first.status, first.body.data]).toEqual([
+    201,
+    expect.objectContaining({ monitor_id: monitorId, provider_id: providerId, enabled: true }),
+  ]);
   const again = await add({ provider_id: providerId, enabled: false });
   expect([again.status, again.body.data]).toEqual([200, { ...first.body.data, enabled: false }]);
   expect((await add({ provider_id: providerId })).body.data.enabled).toBe(true);
@@ -98,7 +101,10 @@ test.each([
 test.each(['POST', 'DELETE'])("%s: another user's monitor is 404; 401 without a key; 403 without the scope", async (method) => {
   const other = await service.createUser();
   const json = { provider_id: providerId };
-  expectSameRefusal(await other.api.request(method, path, { json }), await other.api.request(method, '/api/monitors/999999999/notifications', { json }));
+  expectSameRefusal(
+    await other.api.request(method, path, { json }),
+    await other.api.request(method, '/api/monitors/999999999/notifications', { json }),
+  );
   expect((await service.stranger.request(method, path, { json })).status).toBe(401);
   expect((await (await user.withScopes('monitors:read', 'providers:write')).request(method, path, { json })).status).toBe(403);
 });

@@ -33,13 +33,19 @@ async function made(type: Type): Promise<{ id: number; path: string; etag: strin
 }
 
 const stored = async () =>
-  JSON.stringify(await service.database.asUser(user.id, (em) => em.execute('select row_to_json(p)::text as row from providers p order by id')));
+  JSON.stringify(
+    await service.database.asUser(user.id, (em) => em.execute('select row_to_json(p)::text as row from providers p order by id')),
+  );
 
 test.each(types)('createProvider: 201 for %s, with Location and ETag; list and show give the same', async (type) => {
   const { status, headers, body } = await create(examples[type]);
   expect(status).toBe(201);
   expect([headers.get('Location'), headers.get('ETag')]).toEqual([`/api/providers/${body.data.id}`, '"1"']);
-  const shown = { ...examples[type], ...(type === 'slack' && { webhook_url: '****path' }), ...(type === 'telegram' && { token: '****xamp' }) };
+  const shown = {
+    ...examples[type],
+    ...(type === 'slack' && { webhook_url: '****path' }),
+    ...(type === 'telegram' && { token: '****xamp' }),
+  };
   expect(body.data).toMatchObject(shown);
   expect((await user.api.get(`/api/providers/${body.data.id}`)).body).toEqual(body);
   expect((await user.api.get('/api/providers')).body.data).toEqual([body.data]);
@@ -70,10 +76,20 @@ test.each([
   ['provider_type of the wrong type', { provider_type: 7 }, '/provider_type', 'must be one of'],
   ['no recipient', { provider_type: 'email' }, '/recipient_email', 'is missing'],
   ['a comma in the recipient', { provider_type: 'email', recipient_email: 'a@example.com,b@example.com' }, '/recipient_email', 'email'],
-  ['a line break in the recipient', { provider_type: 'email', recipient_email: 'a@example.com\r\nBcc: b@example.com' }, '/recipient_email', 'email'],
+  [
+    'a line break in the recipient',
+    { provider_type: 'email', recipient_email: 'a@example.com\r\nBcc: b@example.com' },
+    '/recipient_email',
+    'email',
+  ],
   ['a display name in the recipient', { provider_type: 'email', recipient_email: 'Ops <a@example.com>' }, '/recipient_email', 'email'],
   ['an http webhook', { provider_type: 'slack', webhook_url: 'http://hooks.slack.com/x' }, '/webhook_url', 'https'],
-  ['a webhook of another host', { provider_type: 'slack', webhook_url: 'https://hooks.slack.com.evil.example/x' }, '/webhook_url', 'hooks.slack.com'],
+  [
+    'a webhook of another host',
+    { provider_type: 'slack', webhook_url: 'https://hooks.slack.com.evil.example/x' },
+    '/webhook_url',
+    'hooks.slack.com',
+  ],
   ['a webhook with a user name', { provider_type: 'slack', webhook_url: 'https://hooks.slack.com@evil.example/x' }, '/webhook_url', ''],
   ['a mask on create', { provider_type: 'slack', webhook_url: '****path' }, '/webhook_url', ''],
   ['a token without digits', { provider_type: 'telegram', chat_id: '1', token: 'abc' }, '/token', 'must match'],
@@ -114,16 +130,19 @@ test('updateProvider: changes what is sent; null removes channel and username; a
 test.each([
   ['slack', 'webhook_url', '****path', 'https://hooks.slack.com/services/T1/B1/another'],
   ['telegram', 'token', '****xamp', '987654321:BBExampleExampleExampleExampleExample'],
-] as const)('updateProvider: the mask of a %s %s sent back keeps what is stored, another value replaces it', async (type, field, mask, other) => {
-  const { path } = await made(type);
-  const before = await stored();
-  expect((await user.api.put(path, { json: { [field]: mask } })).body.data[field]).toBe(mask);
-  const sealed = (rows: string) => /"(?:webhook_url|token)_sealed\\":\\"([^"\\]+)/.exec(rows)?.[1];
-  expect(sealed(await stored())).toBe(sealed(before));
-  expect((await user.api.put(path, { json: { [field]: other } })).body.data[field]).toBe(`****${other.slice(-4)}`);
-  expect(sealed(await stored())).not.toBe(sealed(before));
-  expect((await user.api.put(path, { json: { [field]: '****nope' } })).status).toBe(422);
-});
+] as const)(
+  'updateProvider: the mask of a %s %s sent back keeps what is stored, another value replaces it',
+  async (type, field, mask, other) => {
+    const { path } = await made(type);
+    const before = await stored();
+    expect((await user.api.put(path, { json: { [field]: mask } })).body.data[field]).toBe(mask);
+    const sealed = (rows: string) => /"(?:webhook_url|token)_sealed\\":\\"([^"\\]+)/.exec(rows)?.[1];
+    expect(sealed(await stored())).toBe(sealed(before));
+    expect((await user.api.put(path, { json: { [field]: other } })).body.data[field]).toBe(`****${other.slice(-4)}`);
+    expect(sealed(await stored())).not.toBe(sealed(before));
+    expect((await user.api.put(path, { json: { [field]: '****nope' } })).status).toBe(422);
+  },
+);
 
 test.each([
   ['provider_type', { provider_type: 'sms' }, '/provider_type', 'is not a known field'],
@@ -159,16 +178,19 @@ const operations = [
   ['POST', '/test', undefined, 'providers:write'],
 ] as const;
 
-test.each(operations)("%s /providers/{id}%s: another user's is 404, byte for byte like an unknown one; 401; 403", async (method, rest, json, scope) => {
-  const { id } = await made('email');
-  const stranger = await service.createUser();
-  const request = (api = stranger.api, of: number = id) => api.request(method, `/api/providers/${of}${rest}`, json ? { json } : {});
-  expectSameRefusal(await request(), await request(stranger.api, 999_999_999));
-  expect((await request()).status).toBe(404);
-  expect((await request(service.stranger)).status).toBe(401);
-  const wrong = scope === 'providers:read' ? 'providers:write' : 'providers:read';
-  expect((await request(await user.withScopes(wrong))).body.detail).toContain(scope);
-});
+test.each(operations)(
+  "%s /providers/{id}%s: another user's is 404, byte for byte like an unknown one; 401; 403",
+  async (method, rest, json, scope) => {
+    const { id } = await made('email');
+    const stranger = await service.createUser();
+    const request = (api = stranger.api, of: number = id) => api.request(method, `/api/providers/${of}${rest}`, json ? { json } : {});
+    expectSameRefusal(await request(), await request(stranger.api, 999_999_999));
+    expect((await request()).status).toBe(404);
+    expect((await request(service.stranger)).status).toBe(401);
+    const wrong = scope === 'providers:read' ? 'providers:write' : 'providers:read';
+    expect((await request(await user.withScopes(wrong))).body.detail).toContain(scope);
+  },
+);
 
 test.each(['GET', 'POST'])('%s /providers: 401 without a key, 403 without the scope', async (method) => {
   expect((await service.stranger.request(method, '/api/providers')).status).toBe(401);

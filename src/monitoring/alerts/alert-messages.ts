@@ -18,7 +18,10 @@ export function downMessage({ name, url, cause, startedAtMs }: Omit<Outage, 'res
 }
 
 export function recoveredMessage({ name, url, startedAtMs, resolvedAtMs }: Outage): AlertText {
-  return { subject: `UP: ${name}`, text: `UP: ${name} (${url}) is back after ${duration(resolvedAtMs - startedAtMs)}, at ${time(resolvedAtMs)}` };
+  return {
+    subject: `UP: ${name}`,
+    text: `UP: ${name} (${url}) is back after ${duration(resolvedAtMs - startedAtMs)}, at ${time(resolvedAtMs)}`,
+  };
 }
 
 function time(ms: number): string {

@@ -60,7 +60,9 @@ export class Dispatcher {
 
   async #sendInTurn(alerts: LeasedAlert[]) {
     for (const alert of alerts) {
-      await this.#send(alert).catch((error: unknown) => this.#parts.log.warn({ err: error, alert_id: alert.id }, 'An alert could not be marked; it is sent again'));
+      await this.#send(alert).catch((error: unknown) =>
+        this.#parts.log.warn({ err: error, alert_id: alert.id }, 'An alert could not be marked; it is sent again'),
+      );
     }
   }
 
@@ -75,7 +77,10 @@ export class Dispatcher {
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'a fault on our side';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
-      log.warn({ err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason }, givesUp ? 'An alert was given up' : 'An alert is tried again');
+      log.warn(
+        { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
+        givesUp ? 'An alert was given up' : 'An alert is tried again',
+      );
       mark = givesUp ? (em) => markFailed(em, alert, reason) : (em) => postpone(em, alert, reason, pauseSeconds(alert.attempts, error));
     }
     await database.asEngine(mark);

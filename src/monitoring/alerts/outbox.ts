@@ -69,11 +69,19 @@ export async function leaseAlerts(em: SqlEntityManager, limit: number, busyProvi
 }
 
 export async function markSent(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
-  await em.execute(`update alerts set status = 'sent', done_at = now(), last_error = null where id = ? and lease_token = ?`, [id, token], 'run');
+  await em.execute(
+    `update alerts set status = 'sent', done_at = now(), last_error = null where id = ? and lease_token = ?`,
+    [id, token],
+    'run',
+  );
 }
 
 export async function markFailed(em: SqlEntityManager, { id, token }: LeasedAlert, reason: string): Promise<void> {
-  await em.execute(`update alerts set status = 'failed', done_at = now(), last_error = ? where id = ? and lease_token = ?`, [reason, id, token], 'run');
+  await em.execute(
+    `update alerts set status = 'failed', done_at = now(), last_error = ? where id = ? and lease_token = ?`,
+    [reason, id, token],
+    'run',
+  );
 }
 
 export async function postpone(em: SqlEntityManager, { id, token }: LeasedAlert, reason: string, seconds: number): Promise<void> {

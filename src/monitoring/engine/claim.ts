@@ -23,7 +23,16 @@ export const leaseSeconds = 30;
  */
 export async function claimDueMonitors(em: SqlEntityManager, limit: number): Promise<Claim[]> {
   const rows = await em.execute<
-    { id: number; user_id: number; url: string; type: Claim['type']; status: CheckState['status']; failures: number; token: number; late_ms: number }[]
+    {
+      id: number;
+      user_id: number;
+      url: string;
+      type: Claim['type'];
+      status: CheckState['status'];
+      failures: number;
+      token: number;
+      late_ms: number;
+    }[]
   >(
     `with due as (
        select id, next_check_at as due_at from monitors where next_check_at <= now()

@@ -51,7 +51,10 @@ export async function recordResults(em: SqlEntityManager, checked: Checked[], no
     [confirmSeconds, JSON.stringify(rows)],
   );
   const accepted = new Set(counted.map(({ id }) => id));
-  await countHours(em, rows.filter(({ id }) => accepted.has(id)));
+  await countHours(
+    em,
+    rows.filter(({ id }) => accepted.has(id)),
+  );
   await openIncidents(em, idsOf(counted, 'opened'));
   await resolveIncidents(em, idsOf(counted, 'resolved'));
   return accepted.size;
@@ -82,7 +85,11 @@ async function openIncidents(em: SqlEntityManager, monitorIds: number[]) {
        from opened o join monitors m on m.id = o.monitor_id`,
     [`{${monitorIds.join(',')}}`],
   );
-  await queueAlerts(em, 'down', opened.map((row) => ({ ...keysOf(row), ...downMessage(incidentOf(row)) })));
+  await queueAlerts(
+    em,
+    'down',
+    opened.map((row) => ({ ...keysOf(row), ...downMessage(incidentOf(row)) })),
+  );
 }
 
 async function resolveIncidents(em: SqlEntityManager, monitorIds: number[]) {
@@ -95,7 +102,11 @@ async function resolveIncidents(em: SqlEntityManager, monitorIds: number[]) {
                (extract(epoch from i.resolved_at) * 1000)::float8 as resolved_at_ms`,
     [`{${monitorIds.join(',')}}`],
   );
-  await queueAlerts(em, 'recovered', resolved.map((row) => ({ ...keysOf(row), ...recoveredMessage(incidentOf(row)) })));
+  await queueAlerts(
+    em,
+    'recovered',
+    resolved.map((row) => ({ ...keysOf(row), ...recoveredMessage(incidentOf(row)) })),
+  );
 }
 
 async function countHours(em: SqlEntityManager, rows: { id: number; up: boolean; ms: number | null }[]) {

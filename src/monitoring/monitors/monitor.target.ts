@@ -9,7 +9,8 @@ export function targetFaults(url: string, type: 'http' | 'ping', allowed: Ranges
   const host = type === 'http' ? URL.parse(url)?.hostname : pingHost(url);
   const notAllowed = host ? refuseHost(host, allowed) : undefined;
   if (notAllowed !== undefined) return [{ in: 'body', pointer: '/url', code: 'address_not_allowed', message: notAllowed }];
-  const message = type === 'http' ? refuseUrl(url, { protocols: ['http', 'https'] }, allowed) : host === undefined ? notPingable : undefined;
+  const message =
+    type === 'http' ? refuseUrl(url, { protocols: ['http', 'https'] }, allowed) : host === undefined ? notPingable : undefined;
   return message === undefined ? [] : [{ in: 'body', pointer: '/url', code: 'invalid_target', message }];
 }
 
@@ -21,7 +22,7 @@ export function pingHost(text: string): string | undefined {
   const isUrl = /^https?:\/\//i.test(text);
   if (!isUrl && /[/\\:?#@%[\]]/.test(text)) return undefined;
   const url = URL.parse(isUrl ? text : `http://${text}`);
-  if (!url || url.username !== '' || url.password !== '') return undefined;
+  if (url?.username !== '' || url.password !== '') return undefined;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return isIP(host) || hostName.test(host) ? host : undefined;
 }

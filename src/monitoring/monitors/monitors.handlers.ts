@@ -11,7 +11,10 @@ import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 import { targetFaults } from './monitor.target.ts';
 import { monitorView } from './monitor.view.ts';
 
-type MonitorOperations = Pick<operations, 'listMonitors' | 'createMonitor' | 'showMonitor' | 'updateMonitor' | 'deleteMonitor' | 'checkMonitor'>;
+type MonitorOperations = Pick<
+  operations,
+  'listMonitors' | 'createMonitor' | 'showMonitor' | 'updateMonitor' | 'deleteMonitor' | 'checkMonitor'
+>;
 
 interface Parts {
   maxMonitors: number;
@@ -44,7 +47,8 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
     async createMonitor({ body }, { caller: { userId }, asUser }) {
       const monitor = await asUser(async (em) => {
         await lockQuota(em, userId, 'monitors');
-        if ((await em.count(MonitorEntity)) >= maxMonitors) throw new Refusal('quota_exceeded', `A user may have at most ${maxMonitors} monitors.`);
+        if ((await em.count(MonitorEntity)) >= maxMonitors)
+          throw new Refusal('quota_exceeded', `A user may have at most ${maxMonitors} monitors.`);
         const created = em.create(MonitorEntity, {
           userId,
           friendlyName: body.friendly_name,
@@ -113,7 +117,11 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
 
 /** What was found out about the old target, or before the pause, says nothing about now. No alert is sent. */
 async function startAfresh(em: SqlEntityManager, monitor: Monitor, isActive: boolean) {
-  await em.execute('update incidents set resolved_at = greatest(now(), started_at) where monitor_id = ? and resolved_at is null', [monitor.id], 'run');
+  await em.execute(
+    'update incidents set resolved_at = greatest(now(), started_at) where monitor_id = ? and resolved_at is null',
+    [monitor.id],
+    'run',
+  );
   monitor.status = isActive ? 'pending' : 'paused';
   monitor.lastError = null;
   monitor.failures = 0;

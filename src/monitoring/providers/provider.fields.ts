@@ -43,23 +43,10 @@ export function applyFields(provider: Provider, fields: ProviderFields, vault: V
   }
 }
 
-/** What a channel needs to send. */
-export function openTarget(provider: Provider, vault: Vault) {
-  switch (provider.providerType) {
-    case 'email':
-      return { type: 'email', recipientEmail: provider.recipientEmail ?? '' } as const;
-    case 'slack':
-      return {
-        type: 'slack',
-        webhookUrl: vault.open(provider.webhookUrlSealed ?? '', placeOf(provider, 'webhook_url')),
-        channel: provider.channel ?? null,
-        username: provider.username ?? null,
-      } as const;
-    case 'telegram':
-      return { type: 'telegram', chatId: provider.chatId ?? '', token: vault.open(provider.tokenSealed ?? '', placeOf(provider, 'token')) } as const;
-    case 'sms':
-      return { type: 'sms', phoneNumber: provider.phoneNumber ?? '' } as const;
-  }
+/** A stored secret, to send with. */
+export function openSecret(provider: Provider, field: 'webhook_url' | 'token', vault: Vault): string {
+  const sealed = field === 'token' ? provider.tokenSealed : provider.webhookUrlSealed;
+  return vault.open(sealed ?? '', placeOf(provider, field));
 }
 
 function placeOf({ userId, id }: Provider, field: string) {

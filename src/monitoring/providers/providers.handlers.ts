@@ -10,8 +10,9 @@ import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { testMessage } from '../channels/messages.ts';
 import { refuseWebhook } from '../channels/slack.ts';
+import { deliver } from './deliver.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
-import { applyFields, openTarget, refuseForeignFields } from './provider.fields.ts';
+import { applyFields, refuseForeignFields } from './provider.fields.ts';
 import { providerView } from './provider.view.ts';
 
 type ProviderOperations = Pick<
@@ -103,9 +104,13 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
       await limitUse(testsOfUser, String(caller.userId), 'A user can send 20 tests an hour.');
       const { providerType: type } = provider;
       const missing = channels[type].missingSetting();
-      if (missing) throw new Refusal('delivery_not_configured', `The operator of this service has not set ${missing}, so nothing can be sent this way.`);
+      if (missing)
+        throw new Refusal(
+          'delivery_not_configured',
+          `The operator of this service has not set ${missing}, so nothing can be sent this way.`,
+        );
       try {
-        await channels.send(openTarget(provider, vault), testMessage(type));
+        await deliver(provider, testMessage(type), channels, vault);
       } catch (error) {
         if (error instanceof DeliveryFailed) throw new Refusal('delivery_failed', error.message);
         throw error;
