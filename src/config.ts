@@ -66,6 +66,7 @@ const settings = z.object({
   MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
   MAX_MONITORS: whole(0, 10_000_000).default(1000),
   MAX_PROVIDERS: whole(0, 1_000_000).default(100),
+  RETENTION_DAYS: whole(1, 36_500).default(400),
   SMTP_URL: z.url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().transform(readMailbox).optional(),
   SLACK_HOSTS: commaList
@@ -111,6 +112,8 @@ export type Config = Readonly<{
   maxWebsites: number;
   maxMonitors: number;
   maxProviders: number;
+  /** How long statistics and sent alerts are kept. */
+  retentionDays: number;
   delivery: DeliverySettings;
   /** Addresses and CIDR ranges that checks and webhooks may reach although they are not public. */
   netAllow: string[];
@@ -161,6 +164,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     maxWebsites: set.MAX_WEBSITES,
     maxMonitors: set.MAX_MONITORS,
     maxProviders: set.MAX_PROVIDERS,
+    retentionDays: set.RETENTION_DAYS,
     delivery: {
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
       telegramApiUrl: set.TELEGRAM_API_URL,

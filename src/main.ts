@@ -4,7 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { generateKey } from './access/api-key.ts';
 import { BadSetting, readConfig } from './config.ts';
 import { addKey, addUser, CannotDo, changeUserPassword, migrate, removeUser } from './operate.ts';
-import { serve } from './serve.ts';
+import { serve, work } from './serve.ts';
 
 const program = new Command('sitekeeper')
   .description('Website registry and monitoring, one service with two HTTP APIs. Settings are environment variables.')
@@ -12,8 +12,14 @@ const program = new Command('sitekeeper')
 
 program
   .command('serve', { isDefault: true })
-  .description('run the service: migrate, listen, answer (the default)')
-  .action(() => serve(settings()));
+  .description('run the service: migrate, listen, answer, check (the default)')
+  .option('--no-engine', 'only answer; checks and alerts are the work of other processes')
+  .action(({ engine }: { engine: boolean }) => serve(settings(), { withEngine: engine }));
+
+program
+  .command('worker')
+  .description('run only the engine: checks, incidents, alerts')
+  .action(() => work(settings()));
 
 program
   .command('migrate')

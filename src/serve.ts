@@ -2,14 +2,15 @@ import type { Logger } from 'pino';
 import { memoryLimiters, redisLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
 import { createApp } from './app.ts';
-import type { Config } from './config.ts';
+import { BadSetting, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { listen } from './http/server.ts';
 import { createLog } from './log.ts';
+import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
 
-/** Runs the service until it is told to stop. */
-export async function serve(config: Config): Promise<void> {
+/** Runs the service until it is told to stop; with the engine in the same process unless another does that. */
+export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
   const log = createLog(config);
   const server = await listen(config);
   try {
@@ -20,11 +21,13 @@ export async function serve(config: Config): Promise<void> {
     const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log });
     server.answerWith(app.callback());
     const stopCleaning = cleanUpRegularly(database, log);
+    const engine = withEngine ? await startEngine({ config, database, secretKeys, log }) : undefined;
     log.info(`Listening on ${server.url}`);
     onceToldToStop(async (why) => {
       log.info(`${why}: answering what is under way, then stopping`);
       stopCleaning();
       await server.close();
+      await engine?.stop();
       await limiters.close();
       await database.close();
       process.exit(0);
@@ -33,6 +36,22 @@ export async function serve(config: Config): Promise<void> {
     await server.close();
     throw error;
   }
+}
+
+/** Runs the engine alone, beside processes that serve. */
+export async function work(config: Config): Promise<void> {
+  const log = createLog(config);
+  if (!config.databaseUrl)
+    throw new BadSetting('worker needs DATABASE_URL: the embedded database serves one process, which runs the engine itself');
+  const { database, secretKeys } = await openDatabase(config, log);
+  const engine = await startEngine({ config, database, secretKeys, log });
+  log.info('The engine runs');
+  onceToldToStop(async (why) => {
+    log.info(`${why}: giving back what is not finished, then stopping`);
+    await engine.stop();
+    await database.close();
+    process.exit(0);
+  });
 }
 
 const cleaningMs = 10 * 60 * 1000;
