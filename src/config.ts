@@ -64,10 +64,10 @@ const settings = z.object({
     })
     .optional(),
   MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
-  MAX_MONITORS: whole(0, 10_000_000).default(1000),
-  MAX_PROVIDERS: whole(0, 1_000_000).default(100),
-  RETENTION_DAYS: whole(1, 36_500).default(400),
-  SMTP_URL: z.url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' }).optional(),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' })
+    .refine(hasReadableLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded')
+    .optional(),
   MAIL_FROM: z.string().transform(readMailbox).optional(),
   SLACK_HOSTS: commaList
     .refine((list) => list.every(isHostName), { message: 'must list host names, such as chat.example.com' })
@@ -200,6 +200,16 @@ function isSecret(key: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(key);
 }
 
+function hasReadableLogin(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `alerts@example.com` or `Sitekeeper <alerts@example.com>`. */
 function readMailbox(text: string, context: z.RefinementCtx): Mailbox {
   const [mailbox, second] = addressparser(text);
@@ -214,5 +224,7 @@ function isHostName(text: string): boolean {
 }
 
 function isSmsSender(text: string): boolean {
-  return /^\+[1-9]\d{1,14}$/.test(text) || /^\d{3,8}$/.test(text) || (/^[A-Za-z0-9 &+_-]{1,11}$/.test(text) && /[A-Za-z]/.test(text));
+  return (
+    /^\+[1-9]\d{1,14}$/.test(text) || /^\d{3,8}$/.test(text) || (/^[A-Za-z0-9][A-Za-z0-9 &+_-]{0,10}$/.test(text) && /[A-Za-z]/.test(text))
+  );
 }

@@ -44,6 +44,7 @@ describe('how messages leave', () => {
     ['SMTP_URL', 'http://hidden@mail.example.com'],
     ['SMTP_URL', 'smtp:hidden'],
     ['SMTP_URL', 'smtp://'],
+    ['SMTP_URL', 'smtp://me:hidden%@mail.example.com'],
     ['MAIL_FROM', 'hidden'],
     ['MAIL_FROM', 'hidden@example.com, b@example.com'],
     ['MAIL_FROM', 'Hidden <a@example.com>\r\nBcc: b@example.com'],

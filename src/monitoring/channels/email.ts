@@ -83,7 +83,7 @@ function failureOf(error: SmtpError, smtpUrl: string): DeliveryFailed {
   if (responseCode >= 400) {
     const permanent = responseCode >= 500;
     // What it says about the login is between it and the operator.
-    const words = code === 'EAUTH' ? 'it does not accept our login' : quotable(response.replace(/^\d+[ -]/, ''), secretsOf(smtpUrl));
+    const words = code === 'EAUTH' ? 'it does not accept our login' : quotable(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
     const said = words === '' ? '' : `: ${words}`;
     const did = permanent ? 'refused the message' : 'could not take the message for now,';
     return new DeliveryFailed(`The mail server ${did} with the code ${responseCode}${said}.`, { permanent });

@@ -52,7 +52,7 @@ const longestPause = 24 * 60 * 60;
 export function secondsUntil(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return Math.max(Number(header), 1);
-  const date = Date.parse(header);
+  const date = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN; // Date.parse alone takes -5 for a date
   return Number.isNaN(date) ? undefined : Math.max(Math.ceil((date - now) / 1000), 1);
 }
 

@@ -36,7 +36,7 @@ export function telegramChannel(
 const answerShape = z.object({
   ok: z.boolean(),
   description: z.string().optional(),
-  parameters: z.object({ retry_after: z.number().positive().optional() }).optional(),
+  parameters: z.object({ retry_after: z.int().positive().optional() }).optional().catch(undefined),
 });
 
 function read(body: string): Reply {
