@@ -28,6 +28,7 @@ import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
 import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
 import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
 import { parseRanges } from './net/addresses.ts';
+import type { Net } from './net/resolve.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
@@ -64,10 +65,20 @@ export interface AppParts {
   /** The service as seen from outside, without a slash at the end. */
   publicUrl: string;
   log: Logger;
+  /** Instead of the network that the settings describe. */
+  net?: Net;
 }
 
 /** Both APIs and the health checks on one Koa. */
-export async function createApp({ config, database, limiters, secretKeys, publicUrl, log }: AppParts): Promise<Koa> {
+export async function createApp({
+  config,
+  database,
+  limiters,
+  secretKeys,
+  publicUrl,
+  log,
+  net = { allow: parseRanges(config.netAllow) },
+}: AppParts): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
   const parts: ApiParts = {
     database,
@@ -79,7 +90,6 @@ export async function createApp({ config, database, limiters, secretKeys, public
     addressOf: (ctx) => proxyAddr(ctx.req, isTrusted),
   };
   const sessions = sessionHandlers({ database, signIn: new SignIn(database, limiters), signupOpen: config.signupOpen });
-  const net = { allow: parseRanges(config.netAllow) };
   const monitors: MonitoringParts = {
     sessions,
     maxMonitors: config.maxMonitors,

@@ -64,6 +64,9 @@ const settings = z.object({
     })
     .optional(),
   MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
+  MAX_MONITORS: whole(0, 10_000_000).default(1000),
+  MAX_PROVIDERS: whole(0, 1_000_000).default(100),
+  RETENTION_DAYS: whole(1, 36_500).default(400),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' })
     .refine(hasReadableLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded')

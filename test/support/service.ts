@@ -7,6 +7,8 @@ import { createApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { listen } from '../../src/http/server.ts';
+import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
+import type { Net } from '../../src/net/resolve.ts';
 import { ApiClient } from './api-client.ts';
 import { createDatabase } from './database.ts';
 
@@ -35,6 +37,9 @@ interface Options {
   limiters?: Limiters;
   /** What the service is told to be reached at, where that differs from where it listens. */
   publicUrl?: string;
+  net?: Net;
+  /** Whether monitors are checked and alerts are sent. */
+  engine?: boolean;
 }
 
 /** The whole service on a port of its own with a database of its own. */
@@ -43,15 +48,21 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const limiters = options.limiters ?? memoryLimiters();
   const server = await listen({ host: '127.0.0.1', port: 0 });
   const config = { ...readConfig({ RATE_LIMIT_PER_MINUTE: '100000' }), ...settings };
+  const secretKeys = [Buffer.alloc(32, 1)];
+  const log = pino({ level: 'silent' });
   const app = await createApp({
     config,
     database,
     limiters,
-    secretKeys: [Buffer.alloc(32, 1)],
+    secretKeys,
     publicUrl: options.publicUrl ?? server.url,
-    log: pino({ level: 'silent' }),
+    ...(options.net && { net: options.net }),
+    log,
   });
   server.answerWith(app.callback());
+  const engine = options.engine
+    ? await startEngine({ config, database, secretKeys, log, ...(options.net && { net: options.net }) })
+    : undefined;
   let users = 0;
 
   async function createUser(password?: string): Promise<TestUser> {
@@ -72,6 +83,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     createUser,
     async stop() {
       await server.close();
+      await engine?.stop();
       if (!options.database) await database.close();
     },
   };
