@@ -70,6 +70,10 @@ export class Authenticator {
     this.#known.delete(hash);
   }
 
+  forgetUser(userId: number) {
+    for (const [hash, { caller }] of this.#known.entries()) if (caller.userId === userId) this.#known.delete(hash);
+  }
+
   async #byKey(authorization: string[]): Promise<Caller> {
     const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization.length === 1 ? (authorization[0] ?? '') : '') ?? [];
     if (!isWellFormedKey(key)) throw new Refusal('invalid_key', 'The Authorization header does not hold one well-formed API key.');

@@ -38,7 +38,7 @@ export const keyHandlers: Handlers<KeyOperations> = {
       // The foreign key takes along what it made.
       await em.nativeDelete(ApiKeyEntity, { id: path.id });
     });
-    return { body: { id: path.id, object: 'key', deleted: true } };
+    return { body: { id: path.id, object: 'key', deleted: true }, endsAccess: true };
   },
 };
 

@@ -40,7 +40,7 @@ export function sessionHandlers({ database, signIn, signupOpen }: Parts): Handle
 
     async deleteSession(_, { caller, asUser }) {
       await asUser((em) => em.nativeDelete(SessionEntity, { id: sessionOf(caller).id }));
-      return { body: { object: 'session', deleted: true }, sessionToken: null };
+      return { body: { object: 'session', deleted: true }, endsAccess: true, sessionToken: null };
     },
 
     async changePassword({ body }, { caller, address, asUser }) {
@@ -51,7 +51,7 @@ export function sessionHandlers({ database, signIn, signupOpen }: Parts): Handle
       return asUser(async (em) => {
         await em.nativeUpdate(UserEntity, { id: caller.userId }, { passwordHash });
         await em.nativeDelete(SessionEntity, { id: { $ne: session.id } });
-        return { body: { data: await sessionView(em, caller.userId, session) } };
+        return { body: { data: await sessionView(em, caller.userId, session) }, endsAccess: true };
       });
     },
 

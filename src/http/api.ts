@@ -59,7 +59,11 @@ export async function serveApi({ root, document, handlers, rules = {} }: Api, pa
     checkMediaType(ctx, operation); // 415
     const body = await readBody(ctx, operation); // 413, 400
     const input = readInput(ctx, operation, { pathParameters, body, rules: rulesOf[operation.id] }); // 422
-    if (handler) writeReply(ctx, operation, await run(handler, operation, input, caller, ctx, parts), parts);
+    if (!handler) return;
+    const reply = await run(handler, operation, input, caller, ctx, parts);
+    // Other processes hear of it from the database; here it holds before the caller has the answer.
+    if (reply.endsAccess) parts.authenticator.forgetUser(caller.userId);
+    writeReply(ctx, operation, reply, parts);
   };
 }
 

@@ -44,6 +44,8 @@ export interface Reply<Body> {
   created?: boolean;
   /** For an answer that holds a secret: the id that a repeated request is told instead. */
   createdId?: number;
+  /** A key or session of the caller's user ended: what is remembered of them is asked for anew. */
+  endsAccess?: true;
   /** The session cookie to set; null clears it. */
   sessionToken?: string | null;
 }
