@@ -11,6 +11,21 @@ create index monitors_due on monitors (next_check_at) where next_check_at is not
 
 create sequence claim_tokens;
 
+-- A monitor that is made, resumed or changed is checked within 5 seconds, not all of them in the same moment; a paused one
+-- is not. What a check under way finds out no longer counts.
+create function schedule_monitor() returns trigger
+language plpgsql
+as $$
+begin
+  new.next_check_at := case when new.is_active then now() + random() * interval '4 seconds' end;
+  new.claim_token := null;
+  return new;
+end
+$$;
+
+create trigger schedule_monitor before insert or update of url, type, interval_seconds, is_active on monitors
+for each row execute function schedule_monitor();
+
 -- Alerts to be sent, kept until they are: one per incident, provider and kind.
 create table alerts (
   id bigint generated always as identity primary key,

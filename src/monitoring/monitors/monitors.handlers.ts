@@ -57,7 +57,6 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
           intervalSeconds: body.interval,
           isActive: body.is_active,
           status: body.is_active ? 'pending' : 'paused',
-          nextCheckAt: body.is_active ? new Date() : null,
         });
         await em.flush();
         return created;
@@ -106,8 +105,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
         const found = await findOwn(em, MonitorEntity, path.id, { lock: true });
         if (!found.isActive) throw new Refusal('monitor_paused', 'The monitor is paused. Resume it to have it checked.');
         await limitUse(checksNow, String(found.id), 'A monitor can be checked by hand once in 10 seconds.');
-        found.nextCheckAt = new Date();
-        await em.flush();
+        await em.execute('update monitors set next_check_at = now() where id = ?', [found.id], 'run');
         return found;
       });
       return monitorReply(monitor);
@@ -125,8 +123,6 @@ async function startAfresh(em: SqlEntityManager, monitor: Monitor, isActive: boo
   monitor.status = isActive ? 'pending' : 'paused';
   monitor.lastError = null;
   monitor.failures = 0;
-  monitor.claimToken = null;
-  monitor.nextCheckAt = isActive ? new Date() : null;
   monitor.stateVersion++;
 }
 
