@@ -210,14 +210,12 @@ describe('a mail server that', () => {
     expect(performance.now() - before).toBeLessThan(1500);
   });
 
-  test('answers endlessly', async () => {
-    const host = await rawServer((socket) => {
-      const more = () => socket.destroyed || (socket.write(Buffer.alloc(16_384, 'x')) ? setImmediate(more) : socket.once('drain', more));
-      more();
-    });
+  test('answers endlessly is cut off', async () => {
+    // Less than nodemailer itself would take, and then silence: without the limit of ours it would wait until it is late.
+    const host = await rawServer((socket) => socket.write(`220-${'x'.repeat(200_000)}`));
     const failure = await failureOf(send(`smtp://${host}`));
     expect(failure.permanent).toBe(false);
-    expect(failure.message.length).toBeLessThan(300);
+    expect(failure.message).toMatch(/^The mail server could not be reached: [^:]{1,100}\.$/);
   });
 
   test.each([
