@@ -36,7 +36,7 @@ let outer: WebServer;
 let inner: WebServer;
 
 beforeAll(async () => {
-  authority = createAuthority();
+  authority = await createAuthority();
   trust(authority);
   outer = await startWebServer({ host: outside });
   inner = await startWebServer({ host: inside });
@@ -51,7 +51,6 @@ afterEach(async () => {
 afterAll(async () => {
   await outer.close();
   await inner.close();
-  authority.close();
 });
 
 const get = (url: string, options: Partial<GuardedRequest> = {}, through = net) => guardedRequest(url, { ...limits, ...options }, through);
@@ -300,31 +299,34 @@ test.each([307, 308])('after %i a POST stays one on the same origin, and goes to
 });
 
 test('TLS: a certificate of a trusted authority is accepted', async () => {
-  expect(await get(await httpsServer(authority.issue('shop.example')))).toMatchObject({ status: 200 });
+  expect(await get(await httpsServer(await authority.issue('shop.example')))).toMatchObject({ status: 200 });
 });
 
 test('TLS: an expired certificate is refused with its date', async () => {
-  const expired = authority.issue('shop.example', { from: new Date('2025-01-31T00:00:00Z'), to: new Date('2026-01-31T12:00:00Z') });
+  const expired = await authority.issue('shop.example', { from: new Date('2025-01-31T00:00:00Z'), to: new Date('2026-01-31T12:00:00Z') });
   await expectFault(get(await httpsServer(expired)), 'tls', 'TLS certificate expired on 2026-01-31');
 });
 
 test('TLS: a certificate that is not valid yet is refused', async () => {
-  const early = authority.issue('shop.example', { from: new Date('2048-01-01T00:00:00Z'), to: new Date('2049-01-01T00:00:00Z') });
+  const early = await authority.issue('shop.example', { from: new Date('2048-01-01T00:00:00Z'), to: new Date('2049-01-01T00:00:00Z') });
   await expectFault(get(await httpsServer(early)), 'tls', 'TLS certificate not valid yet');
 });
 
 test('TLS: a certificate for another name is refused', async () => {
-  await expectFault(get(await httpsServer(authority.issue('other.example'))), 'tls', 'TLS certificate is for another name');
+  await expectFault(get(await httpsServer(await authority.issue('other.example'))), 'tls', 'TLS certificate is for another name');
 });
 
 test('TLS: self-signed and unknown authorities are refused, also with the check switched off in the environment', async () => {
-  const stranger = createAuthority();
-  started.push(stranger);
+  const stranger = await createAuthority();
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   try {
     await expectFault(get(await httpsServer(stranger)), 'tls', 'TLS certificate is self-signed');
-    await expectFault(get(await httpsServer(stranger.issue('shop.example'))), 'tls', 'TLS certificate signed by an unknown authority');
+    await expectFault(
+      get(await httpsServer(await stranger.issue('shop.example'))),
+      'tls',
+      'TLS certificate signed by an unknown authority',
+    );
   } finally {
     if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;

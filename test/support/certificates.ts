@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import 'reflect-metadata'; // the library below asks for it
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import * as x509 from '@peculiar/x509';
 
 export interface Certificate {
   key: string;
@@ -10,63 +8,40 @@ export interface Certificate {
 }
 
 export interface Authority extends Certificate {
-  issue(name: string, validity?: { from: Date; to: Date }): Certificate;
-  close(): void;
+  issue(name: string, validity?: { from: Date; to: Date }): Promise<Certificate>;
 }
 
 const day = 24 * 60 * 60 * 1000;
-const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** An authority that issues certificates for names and addresses. Made with openssl, each time anew. */
-export function createAuthority(): Authority {
-  const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-certificates-'));
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
-  writeFileSync(join(folder, 'index.txt'), '');
-  writeFileSync(
-    join(folder, 'ca.cnf'),
-    `[ca]
-default_ca = own
-[own]
-dir = .
-database = index.txt
-new_certs_dir = .
-certificate = ca.pem
-private_key = ca.key
-default_md = sha256
-rand_serial = yes
-unique_subject = no
-policy = any
-copy_extensions = copy
-[any]
-commonName = supplied
-`,
-  );
-  openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=Test authority');
-  let issued = 0;
+/** An authority that issues certificates for names and addresses, each time anew. */
+export async function createAuthority(): Promise<Authority> {
+  const validity = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() + 2 * day) };
+  const keys = await newKeys();
+  const own = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=Test authority',
+    keys,
+    ...validity,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+  });
   return {
-    key: read('ca.key'),
-    cert: read('ca.pem'),
-    issue(name, validity = { from: new Date(Date.now() - day), to: new Date(Date.now() + day) }) {
-      const file = `issued-${++issued}`;
-      const alternative = /^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`;
-      openssl(
-        'req',
-        ...newKey,
-        '-keyout',
-        `${file}.key`,
-        '-out',
-        `${file}.csr`,
-        '-subj',
-        '/CN=Test',
-        '-addext',
-        `subjectAltName=${alternative}`,
-      );
-      const dates = ['-startdate', opensslDate(validity.from), '-enddate', opensslDate(validity.to)];
-      openssl('ca', '-batch', '-config', 'ca.cnf', '-in', `${file}.csr`, '-out', `${file}.pem`, '-notext', ...dates);
-      return { key: read(`${file}.key`), cert: read(`${file}.pem`) };
+    key: await pem(keys),
+    cert: own.toString('pem'),
+    async issue(name, { from, to } = { from: new Date(Date.now() - day), to: new Date(Date.now() + day) }) {
+      const issued = await newKeys();
+      const certificate = await x509.X509CertificateGenerator.create({
+        subject: 'CN=Test',
+        issuer: own.subject,
+        publicKey: issued.publicKey,
+        signingKey: keys.privateKey,
+        notBefore: from,
+        notAfter: to,
+        signingAlgorithm: algorithm,
+        extensions: [new x509.SubjectAlternativeNameExtension([{ type: /^[\d.]+$/.test(name) ? 'ip' : 'dns', value: name }])],
+      });
+      return { key: await pem(issued), cert: certificate.toString('pem') };
     },
-    close: () => rmSync(folder, { recursive: true }),
   };
 }
 
@@ -75,9 +50,10 @@ export function trust({ cert }: Authority): void {
   setDefaultCACertificates([...getCACertificates('default'), cert]);
 }
 
-function opensslDate(date: Date): string {
-  return `${date
-    .toISOString()
-    .replace(/\.\d+Z$/, '')
-    .replace(/[-:T]/g, '')}Z`;
+function newKeys() {
+  return crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+async function pem({ privateKey }: Awaited<ReturnType<typeof newKeys>>): Promise<string> {
+  return x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
 }

@@ -7,11 +7,11 @@ import { scripts, startWebServer } from './web-server.ts';
 
 /** Everybody that messages go to, real servers on loopback, with providers that lead to them. */
 export async function startCounterparts() {
-  const authority = createAuthority();
+  const authority = await createAuthority();
   trust(authority);
   const outside = '127.0.0.9';
   const mail = await startMailServer();
-  const slack = await startWebServer({ host: outside, certificate: authority.issue('hooks.slack.com') });
+  const slack = await startWebServer({ host: outside, certificate: await authority.issue('hooks.slack.com') });
   const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
   const twilio = await startWebServer({ script: scripts.accept('{"sid":"SM1","status":"queued","error_message":null}', 201) });
   /** Names lead to the outside address; only that one may be reached. */
@@ -49,7 +49,6 @@ export async function startCounterparts() {
     }),
     async close() {
       await Promise.all([mail.close(), slack.close(), telegram.close(), twilio.close()]);
-      authority.close();
     },
   };
 }

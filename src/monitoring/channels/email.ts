@@ -81,7 +81,8 @@ type SmtpError = Error & { code?: string; originalCode?: string; responseCode?: 
 function failureOf(error: SmtpError, smtpUrl: string): DeliveryFailed {
   const { code = '', originalCode, responseCode = 0, response = '' } = error;
   if (responseCode >= 400) {
-    const permanent = responseCode >= 500;
+    // A login that is not accepted is the operator's to mend, so it is tried again.
+    const permanent = responseCode >= 500 && code !== 'EAUTH';
     // What it says about the login is between it and the operator.
     const words = code === 'EAUTH' ? 'it does not accept our login' : quotable(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
     const said = words === '' ? '' : `: ${words}`;

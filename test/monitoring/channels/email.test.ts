@@ -133,8 +133,8 @@ describe('the login', () => {
     const server = await mailServer(options);
     const failure = await failureOf(send(`smtp://operator:hidden%40@${server.host}`));
     expect(failure).toMatchObject({
-      permanent: true,
-      message: 'The mail server refused the message with the code 535: it does not accept our login.',
+      permanent: false,
+      message: 'The mail server could not take the message for now, with the code 535: it does not accept our login.',
     });
   });
 });
@@ -240,10 +240,9 @@ describe('a mail server that', () => {
 });
 
 test('over TLS a certificate of a known authority is needed, from the first byte or by STARTTLS', async () => {
-  const [authority, stranger] = [createAuthority(), createAuthority()];
-  started.push(authority, stranger);
+  const [authority, stranger] = [await createAuthority(), await createAuthority()];
   trust(authority);
-  const known = authority.issue('127.0.0.1');
+  const known = await authority.issue('127.0.0.1');
   for (const [scheme, secure] of [
     ['smtps', true],
     ['smtp', false],
@@ -251,7 +250,7 @@ test('over TLS a certificate of a known authority is needed, from the first byte
     const good = await mailServer({ ...known, secure });
     await send(`${scheme}://${good.host}?requireTLS=true`);
     expect(good.mails).toHaveLength(1);
-    const bad = await mailServer({ ...stranger.issue('127.0.0.1'), secure });
+    const bad = await mailServer({ ...(await stranger.issue('127.0.0.1')), secure });
     expect(await failureOf(send(`${scheme}://${bad.host}`))).toMatchObject({
       permanent: false,
       message: expect.stringContaining('TLS certificate'),

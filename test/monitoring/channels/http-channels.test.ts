@@ -24,9 +24,9 @@ let net: Net;
 let channels: Channels;
 
 beforeAll(async () => {
-  authority = createAuthority();
+  authority = await createAuthority();
   trust(authority);
-  slack = await startWebServer({ host: outside, certificate: authority.issue('hooks.slack.com') });
+  slack = await startWebServer({ host: outside, certificate: await authority.issue('hooks.slack.com') });
   api = await startWebServer({ host: inside });
   inner = await startWebServer({ host: inside });
   webhookUrl = `https://hooks.slack.com:${slack.port}/services/T0HIDDEN01/B0HIDDEN02/hiddenhiddenhiddenhidden`;
@@ -47,7 +47,6 @@ beforeEach(() => {
 
 afterAll(async () => {
   for (const server of [slack, api, inner]) await server.close();
-  authority.close();
 });
 
 const ways = {
