@@ -19,7 +19,7 @@ export async function createAuthority(): Promise<Authority> {
   const validity = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() + 2 * day) };
   const keys = await newKeys();
   const own = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=Test authority',
+    name: `CN=Test authority ${crypto.randomUUID()}`,
     keys,
     ...validity,
     signingAlgorithm: algorithm,
