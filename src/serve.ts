@@ -21,7 +21,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log });
     server.answerWith(app.callback());
     const stopCleaning = cleanUpRegularly(database, log);
-    const engine = withEngine ? await startEngine({ config, database, secretKeys, log }) : undefined;
+    const engine = withEngine ? startEngine({ config, database, secretKeys, log }) : undefined;
     log.info(`Listening on ${server.url}`);
     onceToldToStop(async (why) => {
       log.info(`${why}: answering what is under way, then stopping`);
@@ -44,7 +44,7 @@ export async function work(config: Config): Promise<void> {
   if (!config.databaseUrl)
     throw new BadSetting('worker needs DATABASE_URL: the embedded database serves one process, which runs the engine itself');
   const { database, secretKeys } = await openDatabase(config, log);
-  const engine = await startEngine({ config, database, secretKeys, log });
+  const engine = startEngine({ config, database, secretKeys, log });
   log.info('The engine runs');
   onceToldToStop(async (why) => {
     log.info(`${why}: giving back what is not finished, then stopping`);

@@ -30,6 +30,13 @@ export async function createDatabase(): Promise<Database> {
   return database;
 }
 
+/** Where another process finds the database; only on a server. */
+export function urlOf(database: Database): string {
+  const url = urls.get(database);
+  if (!url) throw new Error('The embedded database has no address.');
+  return url;
+}
+
 /** The same database as another process sees it. The embedded one has only this process, so it is the same object. */
 export async function reopen(database: Database): Promise<Database> {
   const url = urls.get(database);

@@ -60,9 +60,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     log,
   });
   server.answerWith(app.callback());
-  const engine = options.engine
-    ? await startEngine({ config, database, secretKeys, log, ...(options.net && { net: options.net }) })
-    : undefined;
+  const engine = options.engine ? startEngine({ config, database, secretKeys, log, ...(options.net && { net: options.net }) }) : undefined;
   let users = 0;
 
   async function createUser(password?: string): Promise<TestUser> {

@@ -10,14 +10,18 @@ import { type Checked, recordResults } from './record.ts';
 export interface EngineParts {
   database: Database;
   net: Net;
-  /** How this machine pings; undefined where it may not. */
-  ping: Ping | undefined;
+  /** How this machine pings; undefined where it may not. Finding out takes a moment, which nothing else waits for. */
+  ping: Promise<Ping | undefined>;
   log: Logger;
   /** Checks under way at once, at most. */
   concurrency?: number;
+  /** Is told how long each monitor had been due when its check began. */
+  onLateness?: (latenessMs: number) => void;
 }
 
-const tickMs = 250;
+const idleMs = 250;
+/** While more is due than there is room for. */
+const busyMs = 10;
 const batch = 500;
 /** A gap between ticks that only a suspended process explains. */
 const suspendedMs = 5000;
@@ -36,25 +40,26 @@ export class Engine {
   #stopped = false;
 
   constructor(parts: EngineParts) {
-    this.#parts = { concurrency: 500, ...parts };
+    this.#parts = { concurrency: 500, onLateness: () => {}, ...parts };
   }
 
   start() {
-    this.#timer = setInterval(() => {
-      this.#turn = this.#turn.then(() => this.#tick());
-    }, tickMs);
+    this.#turn = this.#tick().then((pauseMs) => {
+      if (!this.#stopped) this.#timer = setTimeout(() => this.start(), pauseMs);
+    });
   }
 
   /** Finishes nothing that would take long: claims that are still open go back at once. */
   async stop() {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     await this.#turn;
     const open = [...this.#underWay, ...this.#spoilt.splice(0)];
     await this.#write(this.#checked.splice(0), open, 0);
   }
 
-  async #tick() {
+  /** One round; returns how long to wait before the next. */
+  async #tick(): Promise<number> {
     const now = performance.now();
     // Time limits ran out while we were asleep, so what was under way then tells nothing.
     if (now - this.#lastTickMs > suspendedMs) this.#awakeSinceMs = now;
@@ -62,11 +67,13 @@ export class Engine {
     try {
       await this.#write(this.#checked.splice(0), this.#spoilt.splice(0), retrySeconds);
       const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
-      if (room <= 0 || this.#stopped) return;
-      const claims = await this.#parts.database.asEngine((em) => claimDueMonitors(em, room));
+      if (room <= 0) return busyMs;
+      const claims = this.#stopped ? [] : await this.#parts.database.asEngine((em) => claimDueMonitors(em, room));
       this.#check(claims);
+      return claims.length === room ? busyMs : idleMs;
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is recorded meanwhile');
+      return idleMs;
     }
   }
 
@@ -81,7 +88,10 @@ export class Engine {
   }
 
   #check(claims: Claim[]) {
-    for (const claim of claims) this.#underWay.add(claim);
+    for (const claim of claims) {
+      this.#underWay.add(claim);
+      this.#parts.onLateness(claim.latenessMs);
+    }
     for (const claim of claims.filter(({ type }) => type === 'http')) {
       const startedMs = performance.now();
       probeHttp(claim.url, this.#parts.net).then(
@@ -94,13 +104,13 @@ export class Engine {
   }
 
   async #checkPings(claims: Claim[]) {
-    const { ping, net } = this.#parts;
+    const ping = await this.#parts.ping;
     const startedMs = performance.now();
     try {
       if (!ping) throw new OurFault('neither fping nor ping may be used on this machine');
       const results = await probePings(
         claims.map(({ url }) => url),
-        net,
+        this.#parts.net,
         ping,
       );
       for (const [index, claim] of claims.entries()) {

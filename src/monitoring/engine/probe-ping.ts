@@ -10,7 +10,7 @@ const requests = 3;
 const timeoutMs = 10_000;
 
 /** Answers to echo requests of each address, in milliseconds; an address that did not answer has none. */
-export type Ping = (addresses: string[]) => Promise<Map<string, number[]>>;
+export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number[]>>;
 
 /** The program of this machine that may ping; undefined where none may. fping takes many addresses at once. */
 export async function findPing(): Promise<{ name: string; ping: Ping } | undefined> {
@@ -18,7 +18,7 @@ export async function findPing(): Promise<{ name: string; ping: Ping } | undefin
     ['fping', pingWithFping],
     ['ping', pingWithPing],
   ] as const) {
-    const answers = await ping(['127.0.0.1']).catch(() => undefined);
+    const answers = await ping(['127.0.0.1'], 1).catch(() => undefined);
     if (answers?.get('127.0.0.1')?.length) return { name, ping };
   }
   return undefined;
@@ -28,7 +28,7 @@ export async function findPing(): Promise<{ name: string; ping: Ping } | undefin
 export async function probePings(targets: string[], net: Net, ping: Ping): Promise<(CheckResult | OurFault)[]> {
   const resolved = await Promise.all(targets.map((target) => resolveTarget(target, net)));
   const addresses = [...new Set(resolved.filter((found) => typeof found === 'string'))];
-  const answers = addresses.length > 0 ? await ping(addresses) : new Map<string, number[]>();
+  const answers = addresses.length > 0 ? await ping(addresses, requests) : new Map<string, number[]>();
   return resolved.map((found) => {
     if (typeof found !== 'string') return found;
     const times = answers.get(found) ?? [];
@@ -49,7 +49,7 @@ async function resolveTarget(target: string, net: Net): Promise<string | CheckRe
   }
 }
 
-async function pingWithFping(addresses: string[]): Promise<Map<string, number[]>> {
+async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number[]>> {
   // One line an address: "192.0.2.1 : 0.45 - 0.51". It exits with 1 when some did not answer.
   const { code, stderr } = await run('fping', ['-C', String(requests), '-q', '-t', '2000', '-p', '500', ...addresses.filter(isAddress)]);
   if (code > 2) throw new OurFault(`fping failed: ${stderr.slice(0, 200)}`);
@@ -61,7 +61,7 @@ async function pingWithFping(addresses: string[]): Promise<Map<string, number[]>
   return answers;
 }
 
-async function pingWithPing(addresses: string[]): Promise<Map<string, number[]>> {
+async function pingWithPing(addresses: string[], requests: number): Promise<Map<string, number[]>> {
   const answers = await Promise.all(
     addresses.filter(isAddress).map(async (address) => {
       const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', '2', address]);

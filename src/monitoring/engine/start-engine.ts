@@ -19,10 +19,12 @@ interface Parts {
 }
 
 /** Checks and alerts, until it is stopped. */
-export async function startEngine({ config, database, secretKeys, log, net = { allow: parseRanges(config.netAllow) } }: Parts) {
-  const found = await findPing();
-  if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
-  const engine = new Engine({ database, net, ping: found?.ping, log });
+export function startEngine({ config, database, secretKeys, log, net = { allow: parseRanges(config.netAllow) } }: Parts) {
+  const ping = findPing().then((found) => {
+    if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
+    return found?.ping;
+  });
+  const engine = new Engine({ database, net, ping, log });
   const dispatcher = new Dispatcher({ database, channels: createChannels(config.delivery, net), vault: new Vault(secretKeys), log });
   engine.start();
   dispatcher.start();
