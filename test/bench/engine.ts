@@ -99,9 +99,12 @@ function engineOf(database: Database, onLateness?: (ms: number) => void): Engine
   return new Engine({ database, net, ping: Promise.resolve(undefined), log, ...(onLateness && { onLateness }) });
 }
 
-const checked = async (database: Database) =>
-  (await database.asEngine((em) => em.execute<{ count: number }[]>('select coalesce(sum(checks), 0)::int as count from check_hours')))[0]
-    ?.count ?? 0;
+async function checked(database: Database): Promise<number> {
+  const [sum] = await database.asEngine((em) =>
+    em.execute<{ count: number }[]>('select coalesce(sum(checks), 0)::int as count from check_hours'),
+  );
+  return sum?.count ?? 0;
+}
 
 /** All due at once: how quickly they are done, and at what cost of this process's CPU. */
 async function rate(database: Database, userId: number, url: string, count: number) {
