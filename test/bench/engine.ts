@@ -35,9 +35,10 @@ async function bench() {
   const admin = new pg.Client({ connectionString: server });
   await admin.connect();
   await admin.query(`create database ${name}`);
+  let database: Database | undefined;
   try {
     await migratePostgres(url, url);
-    const database = await openPostgres(url, entities, { poolSize: 4 });
+    database = await openPostgres(url, entities, { poolSize: 4 });
     const userId = (await createUser(database, 'bench@example.com', undefined)) ?? 0;
     const authority = await createAuthority();
     trust(authority);
@@ -66,8 +67,8 @@ async function bench() {
       'claims a second, 4 workers': { measured: Math.round(claims.aSecond), goal: '20,000' },
       'double claims': { measured: claims.doubles, goal: '0' },
     });
-    await database.close();
   } finally {
+    await database?.close();
     await admin.query(`drop database ${name} with (force)`);
     await admin.end();
   }
@@ -84,14 +85,17 @@ async function startTarget(certificate?: object): Promise<{ port: number; stop()
 }
 
 async function seed(database: Database, userId: number, url: string, count: number, intervalSeconds: number) {
-  await database.asUser(userId, async (em) => {
-    await em.execute('delete from monitors', [], 'run');
-    await em.execute(
-      `insert into monitors (user_id, friendly_name, url, interval_seconds) select ?, 'M', ?, ? from generate_series(1, ?)`,
-      [userId, url, intervalSeconds, count],
-      'run',
+  await database.asUser(userId, (em) => em.execute('delete from monitors', [], 'run'));
+  // In portions, because a statement may not run for longer than 15 seconds.
+  for (let left = count; left > 0; left -= 50_000) {
+    await database.asUser(userId, (em) =>
+      em.execute(
+        `insert into monitors (user_id, friendly_name, url, interval_seconds) select ?, 'M', ?, ? from generate_series(1, ?)`,
+        [userId, url, intervalSeconds, Math.min(left, 50_000)],
+        'run',
+      ),
     );
-  });
+  }
 }
 
 function engineOf(database: Database, onLateness?: (ms: number) => void): Engine {
@@ -142,7 +146,7 @@ async function lateness(database: Database, userId: number, url: string, aSecond
 
 async function claimRate(database: Database, url: string, userId: number, rows: number) {
   await seed(database, userId, 'http://127.0.0.1/', rows, 86_400);
-  await database.asEngine((em) => em.execute(`update monitors set next_check_at = now() - interval '1 minute'`, [], 'run'));
+  await pause(5000); // new monitors are due within that time
   const workers = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url, entities, { poolSize: 1 })));
   const seen = new Set<number>();
   let claimed = 0;
