@@ -1,0 +1,133 @@
+// What goes wrong on our side is never the monitor's fault.
+import { tmpdir } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Engine } from '../../src/monitoring/engine/engine.ts';
+import { parseRanges } from '../../src/net/addresses.ts';
+import { urlOf } from '../support/database.ts';
+import { run } from '../support/process.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { scripts, startWebServer } from '../support/web-server.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService({ netAllow: ['127.0.0.0/8'] });
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+const create = async (url: string) => Number((await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url } })).body.data.id);
+const monitor = async (id: number) => (await user.api.get(`/api/monitors/${id}`)).body.data;
+const dueInSeconds = async (id: number) => {
+  const [row] = await service.database.asEngine((em) =>
+    em.execute<{ due_in: number }[]>('select extract(epoch from next_check_at - now())::float8 as due_in from monitors where id = ?', [id]),
+  );
+  return row?.due_in ?? 0;
+};
+
+test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
+  '%s: nothing is recorded, a line is logged, and the check is tried again later',
+  async (code) => {
+    const id = await create('https://shop.example/');
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const lookup = async () => {
+      throw Object.assign(new Error('planted'), { code });
+    };
+    const engine = new Engine({
+      database: service.database,
+      net: { allow: parseRanges([]), lookup },
+      ping: Promise.resolve(undefined),
+      log,
+    });
+    await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+    engine.start();
+    await expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain('for a reason on our side');
+    await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeGreaterThan(5);
+    await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeLessThan(11);
+    await engine.stop();
+    expect(await monitor(id)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
+    await user.api.delete(`/api/monitors/${id}`);
+  },
+);
+
+test('where nobody may ping, a ping monitor has no verdict', async () => {
+  const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Ping', url: '127.0.0.1', type: 'ping' } });
+  const engine = new Engine({
+    database: service.database,
+    net: { allow: parseRanges(['127.0.0.0/8']) },
+    ping: Promise.resolve(undefined),
+    log: pino({ level: 'silent' }),
+  });
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+  engine.start();
+  await expect.poll(() => dueInSeconds(body.data.id), { timeout: 5000 }).toBeGreaterThan(5);
+  await engine.stop();
+  expect(await monitor(body.data.id)).toMatchObject({ status: 'pending', last_error: null });
+  await user.api.delete(`/api/monitors/${body.data.id}`);
+});
+
+test('old statistics are forgotten, newer ones and incidents of the last 13 months are kept', async () => {
+  const id = await create('https://shop.example/');
+  await user.api.put(`/api/monitors/${id}`, { json: { is_active: false } });
+  await service.database.asEngine(async (em) => {
+    await em.execute(
+      `insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms)
+       select ?, ?, date_trunc('hour', now()) - n * interval '10 days', 1, 0, 1 from generate_series(0, 9) n`,
+      [user.id, id],
+    );
+    await em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+       select ?, ?, now() - n * interval '1 day', now() - n * interval '1 day', 'n' from unnest(array[1, 390, 500]) n`,
+      [user.id, id],
+    );
+  });
+  const forgetful = await startService({ retentionDays: 35 }, { database: service.database, engine: true });
+  const count = (table: string) => async () =>
+    (
+      await service.database.asUser(user.id, (em) =>
+        em.execute<{ n: number }[]>(`select count(*)::int as n from ${table} where monitor_id = ?`, [id]),
+      )
+    )[0]?.n;
+  await expect.poll(count('check_hours'), { timeout: 10_000 }).toBe(4);
+  await expect.poll(count('incidents'), { timeout: 10_000 }).toBe(2);
+  await forgetful.stop();
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
+  test('a worker that was suspended in the middle of a check records no failure', async () => {
+    const target = await startWebServer({ script: scripts.hang() });
+    const worker = run(
+      tmpdir(),
+      { DATABASE_URL: urlOf(service.database), SECRET_KEY: Buffer.alloc(32, 1).toString('base64'), NET_ALLOW: '127.0.0.0/8' },
+      ['worker'],
+    );
+    try {
+      const id = await create(target.url);
+      await expect.poll(() => target.requests.length, { timeout: 30_000 }).toBeGreaterThan(0);
+      worker.child.kill('SIGSTOP');
+      await pause(12_000); // longer than a check may take
+      target.script = scripts.accept();
+      worker.child.kill('SIGCONT');
+      const errors: unknown[] = [];
+      await expect
+        .poll(
+          async () => {
+            const { status, last_error } = await monitor(id);
+            errors.push(last_error);
+            return status;
+          },
+          { timeout: 30_000, interval: 200 },
+        )
+        .toBe('up');
+      expect(new Set(errors)).toEqual(new Set([null]));
+    } finally {
+      worker.child.kill('SIGTERM');
+      expect(await worker.ended).toBe(0);
+      await target.close();
+    }
+  }, 90_000);
+});
