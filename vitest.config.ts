@@ -6,6 +6,7 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than there are cores, because many tests wait for the clock.
+    maxWorkers: 3,
   },
 });
