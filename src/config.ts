@@ -9,6 +9,9 @@ import { isWellFormedKey } from './access/api-key.ts';
 /** A bad setting, said so that an operator can mend it. */
 export class BadSetting extends Error {}
 
+/** Something the operator asked for cannot be done; said in one line. */
+export class CannotDo extends Error {}
+
 const whole = (min: number, max: number) =>
   z
     .string()

@@ -1,10 +1,8 @@
-// The command line.
+// The command line. Each command loads what it needs, so that the small ones answer at once.
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { generateKey } from './access/api-key.ts';
-import { BadSetting, readConfig } from './config.ts';
-import { addKey, addUser, CannotDo, changeUserPassword, migrate, removeUser } from './operate.ts';
-import { serve, work } from './serve.ts';
+import { BadSetting, CannotDo, readConfig } from './config.ts';
 
 const program = new Command('sitekeeper')
   .description('Website registry and monitoring, one service with two HTTP APIs. Settings are environment variables.')
@@ -14,38 +12,43 @@ program
   .command('serve', { isDefault: true })
   .description('run the service: migrate, listen, answer, check (the default)')
   .option('--no-engine', 'only answer; checks and alerts are the work of other processes')
-  .action(({ engine }: { engine: boolean }) => serve(settings(), { withEngine: engine }));
+  .action(async ({ engine }: { engine: boolean }) => {
+    const config = settings();
+    await (await import('./serve.ts')).serve(config, { withEngine: engine });
+  });
 
 program
   .command('worker')
   .description('run only the engine: checks, incidents, alerts')
-  .action(() => work(settings()));
+  .action(async () => {
+    const config = settings();
+    await (await import('./serve.ts')).work(config);
+  });
 
 program
   .command('migrate')
   .description('bring the database to this version and stop')
-  .action(() => migrate(settings()));
+  .action(async () => (await import('./operate.ts')).migrate(settings()));
 
 program
   .command('mock')
   .description('answer both APIs from the examples of the contract, without a database')
   .option('--port <port>', 'port to listen on', '4010')
-  // Loaded only here: it is large, and serving does not need it.
   .action(async ({ port }: { port: string }) => (await import('./mock.ts')).mock(readPort(port)));
 
 const user = program.command('user').description('user accounts');
 user
   .command('add <email>')
   .description('add an account; the password is asked for, or read from standard input')
-  .action((email: string) => addUser(settings(), email));
+  .action(async (email: string) => (await import('./operate.ts')).addUser(settings(), email));
 user
   .command('password <email>')
   .description('set a new password and end every session; it is asked for, or read from standard input')
-  .action((email: string) => changeUserPassword(settings(), email));
+  .action(async (email: string) => (await import('./operate.ts')).changeUserPassword(settings(), email));
 user
   .command('delete <email>')
   .description('delete an account with all of its data')
-  .action((email: string) => removeUser(settings(), email));
+  .action(async (email: string) => (await import('./operate.ts')).removeUser(settings(), email));
 
 const key = program.command('key').description('API keys');
 key
@@ -59,7 +62,9 @@ key
   .requiredOption('--name <name>', 'what it is for')
   .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
   .option('--expires <time>', 'when it stops working, such as 2030-01-31T00:00:00Z')
-  .action((wanted: { user: string; name: string; scopes: string; expires?: string }) => addKey(settings(), wanted));
+  .action(async (wanted: { user: string; name: string; scopes: string; expires?: string }) =>
+    (await import('./operate.ts')).addKey(settings(), wanted),
+  );
 
 try {
   await program.parseAsync();

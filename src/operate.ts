@@ -5,13 +5,10 @@ import { Writable } from 'node:stream';
 import { createKey } from './access/keys.ts';
 import { allScopes, type Scope } from './access/scopes.ts';
 import { createUser, deleteUser, findUserId, setPassword } from './access/users.ts';
-import { BadSetting, type Config } from './config.ts';
+import { BadSetting, CannotDo, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
-
-/** Something the operator asked for cannot be done; said in one line. */
-export class CannotDo extends Error {}
 
 export async function migrate(config: Config): Promise<void> {
   const { database } = await openDatabase(config, createLog(config));

@@ -9,4 +9,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1);
 }
 
+// What was compiled once is kept, so that the next start is quicker.
+const { enableCompileCache } = await import('node:module');
+enableCompileCache();
+
 await import('./main.ts');
