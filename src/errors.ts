@@ -33,7 +33,6 @@ export type ProblemCode =
   | 'rate_limited'
   | 'headers_too_large'
   | 'internal_error'
-  | 'not_implemented'
   | 'delivery_failed'
   | 'delivery_not_configured'
   | 'unavailable';
@@ -95,11 +94,6 @@ export class TryLater extends Refusal {
     super(code, detail, options);
     this.retryAfterSeconds = retryAfterSeconds;
   }
-}
-
-/** Until its issue fills it. */
-export function notYet(): never {
-  throw new Refusal('not_implemented', 'This operation is not implemented yet.');
 }
 
 /** As many as the contract lets a problem list. */

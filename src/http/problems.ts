@@ -35,7 +35,6 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal_error: { status: 500, title: 'Our fault' },
-  not_implemented: { status: 501, title: 'Not implemented yet' },
   delivery_failed: { status: 502, title: 'The message was not delivered' },
   delivery_not_configured: { status: 503, title: 'This way of delivery is not set up' },
   unavailable: { status: 503, title: 'Not available for the moment' },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { type Claim, claimDueMonitors, releaseClaims } from '../../src/monitoring/engine/claim.ts';
+import { type Claim, claimDueMonitors, releaseClaims, spreadOverdue } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
 import { reopen } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -55,6 +55,16 @@ test('after a check the next is at the phase of the monitor, spread over the int
   expect(Math.max(...due)).toBeLessThanOrEqual(60);
   const tenths = new Set(due.map((seconds) => Math.floor(seconds / 6)));
   expect(tenths.size).toBeGreaterThanOrEqual(9);
+});
+
+test('after a sleep of the worker, what is overdue is spread over a minute instead of firing at once', async () => {
+  await seed(100);
+  await overdue('1 hour');
+  await database.asEngine(spreadOverdue);
+  const due = (await rows()).map(({ due_in }) => due_in);
+  expect(Math.min(...due)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...due)).toBeLessThanOrEqual(60);
+  expect(Math.max(...due) - Math.min(...due)).toBeGreaterThan(30);
 });
 
 test('four workers on 2,000 overdue monitors claim each once', async () => {

@@ -55,6 +55,16 @@ export async function claimDueMonitors(em: SqlEntityManager, limit: number): Pro
   }));
 }
 
+/** After a sleep of ours everything is overdue at once; it is caught up with over a minute, not in one burst. */
+export async function spreadOverdue(em: SqlEntityManager): Promise<void> {
+  await em.execute(
+    `update monitors set next_check_at = now() + random() * least(interval_seconds, 60) * interval '1 second'
+      where next_check_at < now() - interval '5 seconds'`,
+    [],
+    'run',
+  );
+}
+
 /** Gives claims back without a result: the fault was ours, or we are stopping. They are due again after a while. */
 export async function releaseClaims(em: SqlEntityManager, claims: Pick<Claim, 'id' | 'token'>[], afterSeconds: number): Promise<void> {
   await em.execute(

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import type { Net } from '../../net/resolve.ts';
-import { type Claim, claimDueMonitors, releaseClaims } from './claim.ts';
+import { type Claim, claimDueMonitors, releaseClaims, spreadOverdue } from './claim.ts';
 import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
 import { type Ping, probePings } from './probe-ping.ts';
@@ -62,9 +62,11 @@ export class Engine {
   async #tick(): Promise<number> {
     const now = performance.now();
     // Time limits ran out while we were asleep, so what was under way then tells nothing.
-    if (now - this.#lastTickMs > suspendedMs) this.#awakeSinceMs = now;
+    const hasSlept = now - this.#lastTickMs > suspendedMs;
+    if (hasSlept) this.#awakeSinceMs = now;
     this.#lastTickMs = now;
     try {
+      if (hasSlept) await this.#parts.database.asEngine(spreadOverdue);
       await this.#write(this.#checked.splice(0), this.#spoilt.splice(0), retrySeconds);
       const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
       if (room <= 0) return busyMs;
