@@ -17,7 +17,7 @@ create function schedule_monitor() returns trigger
 language plpgsql
 as $$
 begin
-  new.next_check_at := case when new.is_active then now() + random() * interval '4 seconds' end;
+  new.next_check_at := case when new.is_active then now() + random() * interval '3 seconds' end;
   new.claim_token := null;
   return new;
 end
