@@ -109,7 +109,7 @@ test('after 24 hours an alert is given up, and says why', async () => {
   expect((await alerts())[0]?.last_error).toContain('500');
 });
 
-test('a provider, monitor or user that is deleted takes its alerts along, and nothing is sent afterwards', async () => {
+test('a provider that is deleted takes its alerts along, and nothing is sent afterwards', async () => {
   const { script } = others.telegram;
   others.telegram.script = scripts.accept('oops', 500);
   const provider = await makeProvider('telegram');
