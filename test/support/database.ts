@@ -25,7 +25,7 @@ export async function createDatabase(): Promise<Database> {
   const close = database.close.bind(database);
   database.close = async () => {
     await close();
-    await onServer(source.server, `drop database if exists ${name} with (force)`);
+    await dropDatabase(source.server, name);
   };
   return database;
 }
@@ -41,6 +41,16 @@ export function urlOf(database: Database): string {
 export async function reopen(database: Database): Promise<Database> {
   const url = urls.get(database);
   return url ? openPostgres(url, entities, { poolSize: 5 }) : database;
+}
+
+/** `force` ends connections left over, but an ordinary role may not end autovacuum; the plain form asks it to leave. */
+async function dropDatabase(server: string, name: string) {
+  try {
+    await onServer(server, `drop database if exists ${name} with (force)`);
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== '42501') throw cause;
+    await onServer(server, `drop database if exists ${name}`);
+  }
 }
 
 async function onServer(server: string, sql: string) {
