@@ -19,8 +19,10 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
-import { answerProblems, logRequests, nameRequests } from './http/middleware.ts';
+import { metricsPage } from './http/metrics-page.ts';
+import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
+import type { Metrics } from './metrics.ts';
 import { createChannels } from './monitoring/channels/channels.ts';
 import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
 import { type MonitoringParts, monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
@@ -57,6 +59,7 @@ export interface AppParts {
     | 'signupOpen'
     | 'delivery'
     | 'netAllow'
+    | 'metrics'
   >;
   database: Database;
   limiters: Limiters;
@@ -65,6 +68,7 @@ export interface AppParts {
   /** The service as seen from outside, without a slash at the end. */
   publicUrl: string;
   log: Logger;
+  metrics: Metrics;
   /** Instead of the network that the settings describe. */
   net?: Net;
 }
@@ -77,6 +81,7 @@ export async function createApp({
   secretKeys,
   publicUrl,
   log,
+  metrics,
   net = { allow: parseRanges(config.netAllow) },
 }: AppParts): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
@@ -107,10 +112,12 @@ export async function createApp({
   ];
   const app = new Koa();
   app.use(nameRequests);
-  app.use(logRequests(log));
+  app.use(watchRequests(log, metrics));
   app.use(cors({ origin: corsOrigin(config.corsOrigins), exposeHeaders, maxAge: 600 }));
   app.use(answerProblems(publicUrl, log));
   app.use(healthChecks(database).routes());
+  // Without a token they would be open to everybody who reaches the APIs.
+  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(metrics.registry, config.metrics.token));
   for (const api of apis) app.use(await serveApi(api, parts));
   app.use(() => {
     throw new NotFound();

@@ -90,6 +90,12 @@ const settings = z.object({
     .regex(/^[!-~]{8,128}$/, 'must be 8 to 128 characters without blanks')
     .optional(),
   SMS_FROM: z.string().refine(isSmsSender, 'must be a number in E.164 form such as +15005550006, a short code, or a sender id').optional(),
+  METRICS_PORT: whole(0, 65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[!-~]{16,256}$/, 'must be 16 to 256 characters without blanks')
+    .optional(),
   NET_ALLOW: commaList
     .refine((list) => list.every(isAddressOrRange), { message: 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8' })
     .default([]),
@@ -123,7 +129,11 @@ export type Config = Readonly<{
   delivery: DeliverySettings;
   /** Addresses and CIDR ranges that checks and webhooks may reach although they are not public. */
   netAllow: string[];
+  metrics: MetricsSettings;
 }>;
+
+/** Who may read the metrics, and where: on a port of their own, or beside the APIs with a token, or nowhere. */
+export type MetricsSettings = Readonly<{ host: string; port?: number; token?: string }>;
 
 /** How messages leave. What is absent keeps its channel from sending. */
 export type DeliverySettings = Readonly<{
@@ -151,6 +161,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     throw new BadSetting(
       'SECRET_KEY must be set beside DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
     );
+  }
+  if (!isLoopback(set.METRICS_HOST) && !set.METRICS_TOKEN) {
+    throw new BadSetting('METRICS_HOST: must be on this machine unless METRICS_TOKEN is set, so that the metrics are not open by accident');
   }
   return {
     host: set.HOST,
@@ -182,6 +195,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       ...(set.SMS_FROM && { smsFrom: set.SMS_FROM }),
     },
     netAllow: set.NET_ALLOW,
+    metrics: {
+      host: set.METRICS_HOST,
+      ...(set.METRICS_PORT !== undefined && { port: set.METRICS_PORT }),
+      ...(set.METRICS_TOKEN && { token: set.METRICS_TOKEN }),
+    },
     ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
     ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
@@ -200,6 +218,10 @@ function isAddressOrRange(entry: string): boolean {
   const family = isIP(address);
   if (family === 0 || rest !== undefined) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
 function isSecret(key: string): boolean {

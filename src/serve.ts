@@ -4,8 +4,10 @@ import { createOwner } from './access/owner.ts';
 import { createApp } from './app.ts';
 import { BadSetting, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import { serveMetrics } from './http/metrics-page.ts';
 import { listen } from './http/server.ts';
 import { createLog } from './log.ts';
+import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
 
@@ -18,16 +20,19 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     const limiters = config.redisUrl ? redisLimiters(config.redisUrl, log) : memoryLimiters();
     const key = await createOwner(database, config.owner);
     if (key) announceOwner(config, key, server.url);
-    const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log });
+    const metrics = createMetrics();
+    const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log, metrics });
     server.answerWith(app.callback());
     const stopCleaning = cleanUpRegularly(database, log);
-    const engine = withEngine ? startEngine({ config, database, secretKeys, log }) : undefined;
+    const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics }) : undefined;
+    const stopShowing = await showMetrics(metrics, config, database, log);
     log.info(`Listening on ${server.url}`);
     onceToldToStop(async (why) => {
       log.info(`${why}: answering what is under way, then stopping`);
       stopCleaning();
       await server.close();
       await engine?.stop();
+      await stopShowing();
       await limiters.close();
       await database.close();
       process.exit(0);
@@ -44,14 +49,26 @@ export async function work(config: Config): Promise<void> {
   if (!config.databaseUrl)
     throw new BadSetting('worker needs DATABASE_URL: the embedded database serves one process, which runs the engine itself');
   const { database, secretKeys } = await openDatabase(config, log);
-  const engine = startEngine({ config, database, secretKeys, log });
+  const metrics = createMetrics();
+  const engine = startEngine({ config, database, secretKeys, log, metrics });
+  const stopShowing = await showMetrics(metrics, config, database, log);
   log.info('The engine runs');
   onceToldToStop(async (why) => {
     log.info(`${why}: giving back what is not finished, then stopping`);
     await engine.stop();
+    await stopShowing();
     await database.close();
     process.exit(0);
   });
+}
+
+/** On a port of their own, where the operator names one. */
+async function showMetrics(metrics: Metrics, config: Config, database: Database, log: Logger): Promise<() => Promise<void>> {
+  watchProcess(metrics, database);
+  const { port, ...rest } = config.metrics;
+  if (port === undefined) return async () => {};
+  const server = await serveMetrics(metrics.registry, { ...rest, port }, log);
+  return () => server.close();
 }
 
 const cleaningMs = 10 * 60 * 1000;

@@ -17,9 +17,18 @@ export interface Database {
   asEngine<T>(work: Work<T>): Promise<T>;
   /** Hears what `pg_notify` says on a channel, in this process or another, until the database is closed. */
   listen(channel: string, listener: Listener): Promise<void>;
+  /** How the pool stands. */
+  connections(): Connections;
   /** Whether the database answers and has every migration of this version. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+export interface Connections {
+  busy: number;
+  idle: number;
+  /** Requests that wait for a connection. */
+  waiting: number;
 }
 
 /** Set in every transaction that works for a user; the policies compare it with user_id. */
@@ -44,6 +53,7 @@ export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promis
 interface Own {
   /** Returns what stops the listening. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  connections(): Connections;
   /** What is left to close after the ORM. */
   close?(): Promise<void>;
 }
@@ -101,6 +111,10 @@ class OrmDatabase implements Database {
     if (!role || role.bypasses || role.owns) {
       throw new Error(`The database role "${role?.name}" could see past the row-level policies; refusing to serve with it.`);
     }
+  }
+
+  connections(): Connections {
+    return this.#own.connections();
   }
 
   async listen(channel: string, listener: Listener): Promise<void> {

@@ -7,6 +7,7 @@ import { listenOnPostgres } from './notices.ts';
 
 /** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
+  let pool: pg.Pool | undefined;
   const orm = await MikroORM.init({
     entities,
     clientUrl: url,
@@ -14,15 +15,24 @@ export async function openPostgres(url: string, entities: Entities, options: { p
     driverOptions: {
       application_name: 'sitekeeper',
       connectionTimeoutMillis: 5000,
-      // Ids are numbers, as the embedded database returns them: they stay below 2^53.
-      onPoolCreated: ({ options }: { options: { types: pg.TypeOverrides } }) => options.types.setTypeParser(pg.types.builtins.INT8, Number),
+      onPoolCreated(created: pg.Pool & { options: { types: pg.TypeOverrides } }) {
+        pool = created;
+        // Ids are numbers, as the embedded database returns them: they stay below 2^53.
+        created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
+      },
       // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
       // few rows of one user, starting them takes longer than the work.
       options:
         '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s -c max_parallel_workers_per_gather=0',
     },
   });
-  return openAs(orm, { listen: (channel, listener) => listenOnPostgres(url, channel, listener) });
+  return openAs(orm, {
+    listen: (channel, listener) => listenOnPostgres(url, channel, listener),
+    connections() {
+      const { totalCount = 0, idleCount = 0, waitingCount = 0 } = pool ?? {};
+      return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+    },
+  });
 }
 
 /** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */

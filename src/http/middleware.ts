@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Refusal } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
 import { writeProblem } from './problems.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -10,12 +11,15 @@ export const nameRequests: Middleware = (ctx, next) => {
   return next();
 };
 
-/** One line a request: who asked for what, how it ended and how long it took. Never a body, a query or a header. */
-export function logRequests(log: Logger): Middleware {
+/** One line a request, and a count: who asked for what, how it ended and how long it took. Never a body, a query or a header. */
+export function watchRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'refusals'>): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
     await next();
-    const { requestId, operation, caller } = ctx.state;
+    const ms = performance.now() - start;
+    const { requestId, operation, caller, problem } = ctx.state;
+    metrics.requests.observe({ operation: operation ?? 'none', status: ctx.status }, ms / 1000);
+    if (problem) metrics.refusals.inc({ code: problem });
     log.info(
       {
         request_id: requestId,
@@ -23,7 +27,8 @@ export function logRequests(log: Logger): Middleware {
         path: ctx.path,
         operation,
         status: ctx.status,
-        ms: Math.round((performance.now() - start) * 10) / 10,
+        problem,
+        ms: Math.round(ms * 10) / 10,
         user_id: caller?.userId,
         key_id: caller?.key?.id,
         session_id: caller?.session?.id,
@@ -44,6 +49,7 @@ export function answerProblems(publicUrl: string, log: Logger): Middleware {
           ? error
           : new Refusal('internal_error', 'Something went wrong on our side. The request_id leads us to it.', { cause: error });
       if (refusal.cause !== undefined) log.error({ err: refusal.cause, request_id: ctx.state.requestId }, refusal.code);
+      ctx.state.problem = refusal.code;
       writeProblem(ctx, refusal, publicUrl);
     }
   };

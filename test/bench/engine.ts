@@ -9,6 +9,7 @@ import { createUser } from '../../src/access/users.ts';
 import { entities } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
@@ -99,8 +100,10 @@ async function seed(database: Database, userId: number, url: string, count: numb
 }
 
 function engineOf(database: Database, onLateness?: (ms: number) => void): Engine {
+  const metrics = createMetrics();
+  if (onLateness) metrics.lateness.observe = (seconds: unknown) => onLateness(Number(seconds) * 1000);
   const net = { allow: parseRanges(['127.0.0.0/8']), lookup: async () => [{ address: '127.0.0.1', family: 4 }] };
-  return new Engine({ database, net, ping: Promise.resolve(undefined), log, ...(onLateness && { onLateness }) });
+  return new Engine({ database, net, ping: Promise.resolve(undefined), log, metrics });
 }
 
 async function checked(database: Database): Promise<number> {

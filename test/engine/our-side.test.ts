@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createMetrics } from '../../src/metrics.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { urlOf } from '../support/database.ts';
@@ -29,11 +30,12 @@ const dueInSeconds = async (id: number) => {
 };
 
 test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
-  '%s: nothing is recorded, a line is logged, and the check is tried again later',
+  '%s: nothing is recorded, a line is logged, it is counted, and the check is tried again later',
   async (code) => {
     const id = await create('https://shop.example/');
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const metrics = createMetrics();
     const lookup = async () => {
       throw Object.assign(new Error('planted'), { code });
     };
@@ -42,6 +44,7 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
       net: { allow: parseRanges([]), lookup },
       ping: Promise.resolve(undefined),
       log,
+      metrics,
     });
     await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
     engine.start();
@@ -49,6 +52,7 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
     await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeGreaterThan(5);
     await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeLessThan(11);
     await engine.stop();
+    expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="our_fault"\} [1-9]/m);
     expect(await monitor(id)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
     await user.api.delete(`/api/monitors/${id}`);
   },
@@ -61,6 +65,7 @@ test('where nobody may ping, a ping monitor has no verdict', async () => {
     net: { allow: parseRanges(['127.0.0.0/8']) },
     ping: Promise.resolve(undefined),
     log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
   });
   await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
   engine.start();

@@ -58,6 +58,8 @@ describe('how messages leave', () => {
     ['SMS_FROM', '+0hidden'],
     ['SMS_FROM', 'hidden, but far too long'],
     ['NET_ALLOW', '10.0.0.0/33'],
+    ['METRICS_TOKEN', 'hidden'],
+    ['METRICS_HOST', '0.0.0.0'],
     ['NET_ALLOW', 'hidden.example.com'],
   ])('%s=%j stops the start, and the message does not repeat it', (name, value) => {
     const read = () => readConfig({ [name]: value });

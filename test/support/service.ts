@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { listen } from '../../src/http/server.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { ApiClient } from './api-client.ts';
@@ -50,6 +51,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const config = { ...readConfig({ RATE_LIMIT_PER_MINUTE: '100000' }), ...settings };
   const secretKeys = [Buffer.alloc(32, 1)];
   const log = pino({ level: 'silent' });
+  const metrics = createMetrics();
   const app = await createApp({
     config,
     database,
@@ -58,9 +60,12 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     publicUrl: options.publicUrl ?? server.url,
     ...(options.net && { net: options.net }),
     log,
+    metrics,
   });
   server.answerWith(app.callback());
-  const engine = options.engine ? startEngine({ config, database, secretKeys, log, ...(options.net && { net: options.net }) }) : undefined;
+  const engine = options.engine
+    ? startEngine({ config, database, secretKeys, log, metrics, ...(options.net && { net: options.net }) })
+    : undefined;
   let users = 0;
 
   async function createUser(password?: string): Promise<TestUser> {

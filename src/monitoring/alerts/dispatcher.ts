@@ -2,17 +2,19 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Vault } from '../../access/vault.ts';
 import type { Database } from '../../db/database.ts';
+import type { Metrics } from '../../metrics.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
-import { type LeasedAlert, leaseAlerts, markFailed, markSent, postpone } from './outbox.ts';
+import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone } from './outbox.ts';
 
 interface DispatcherParts {
   database: Database;
   channels: Channels;
   vault: Vault;
   log: Logger;
+  metrics: Pick<Metrics, 'alerts'>;
 }
 
 const tickMs = 250;
@@ -67,16 +69,20 @@ export class Dispatcher {
   }
 
   async #send(alert: LeasedAlert) {
-    const { database, channels, vault, log } = this.#parts;
-    const provider = await database.asEngine((em) => em.findOne(ProviderEntity, { id: alert.providerId }));
-    if (!provider) return; // deleted meanwhile, and its alerts with it
+    const { database, channels, vault, log, metrics } = this.#parts;
+    const provider = await database.asEngine(async (em) =>
+      (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
+    );
+    if (!provider) return;
     let mark: (em: SqlEntityManager) => Promise<void>;
     try {
       await deliver(provider, { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body }, channels, vault);
+      metrics.alerts.inc({ channel: provider.providerType, outcome: 'sent' });
       mark = (em) => markSent(em, alert);
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'a fault on our side';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
+      metrics.alerts.inc({ channel: provider.providerType, outcome: givesUp ? 'failed' : 'retried' });
       log.warn(
         { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
         givesUp ? 'An alert was given up' : 'An alert is tried again',

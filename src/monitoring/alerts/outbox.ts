@@ -68,6 +68,12 @@ export async function leaseAlerts(em: SqlEntityManager, limit: number, busyProvi
   }));
 }
 
+/** Whether the alert is still there and this worker's: its user, monitor or provider may be gone, its lease may have run out. */
+export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
+  const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);
+  return found.length > 0;
+}
+
 export async function markSent(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
   await em.execute(
     `update alerts set status = 'sent', done_at = now(), last_error = null where id = ? and lease_token = ?`,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
+import type { Metrics } from '../../metrics.ts';
 import type { Net } from '../../net/resolve.ts';
 import { type Claim, claimDueMonitors, releaseClaims, spreadOverdue } from './claim.ts';
 import { OurFault } from './our-fault.ts';
@@ -13,10 +14,9 @@ export interface EngineParts {
   /** How this machine pings; undefined where it may not. Finding out takes a moment, which nothing else waits for. */
   ping: Promise<Ping | undefined>;
   log: Logger;
+  metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineFaults'>;
   /** Checks under way at once, at most. */
   concurrency?: number;
-  /** Is told how long each monitor had been due when its check began. */
-  onLateness?: (latenessMs: number) => void;
 }
 
 const idleMs = 250;
@@ -40,7 +40,7 @@ export class Engine {
   #stopped = false;
 
   constructor(parts: EngineParts) {
-    this.#parts = { concurrency: 500, onLateness: () => {}, ...parts };
+    this.#parts = { concurrency: 500, ...parts };
   }
 
   start() {
@@ -74,6 +74,7 @@ export class Engine {
       this.#check(claims);
       return claims.length === room ? busyMs : idleMs;
     } catch (error) {
+      this.#parts.metrics.engineFaults.inc();
       this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is recorded meanwhile');
       return idleMs;
     }
@@ -92,7 +93,7 @@ export class Engine {
   #check(claims: Claim[]) {
     for (const claim of claims) {
       this.#underWay.add(claim);
-      this.#parts.onLateness(claim.latenessMs);
+      this.#parts.metrics.lateness.observe(claim.latenessMs / 1000);
     }
     for (const claim of claims.filter(({ type }) => type === 'http')) {
       const startedMs = performance.now();
@@ -128,11 +129,13 @@ export class Engine {
   #finish(claim: Claim, checked: Checked) {
     this.#underWay.delete(claim);
     this.#checked.push(checked);
+    this.#parts.metrics.checks.inc({ type: claim.type, outcome: checked.result.up ? 'up' : 'down' });
   }
 
   #spoil(claim: Claim, error: unknown) {
     this.#underWay.delete(claim);
     this.#spoilt.push(claim);
+    this.#parts.metrics.checks.inc({ type: claim.type, outcome: 'our_fault' });
     this.#parts.log.warn({ err: error, monitor_id: claim.id }, 'A check could not be made for a reason on our side; nothing was recorded');
   }
 }

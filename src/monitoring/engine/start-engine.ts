@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Vault } from '../../access/vault.ts';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
+import type { Metrics } from '../../metrics.ts';
 import { parseRanges } from '../../net/addresses.ts';
 import type { Net } from '../../net/resolve.ts';
 import { Dispatcher } from '../alerts/dispatcher.ts';
@@ -14,18 +15,25 @@ interface Parts {
   database: Database;
   secretKeys: Buffer[];
   log: Logger;
+  metrics: Metrics;
   /** Instead of the one that the settings describe. */
   net?: Net;
 }
 
 /** Checks and alerts, until it is stopped. */
-export function startEngine({ config, database, secretKeys, log, net = { allow: parseRanges(config.netAllow) } }: Parts) {
+export function startEngine({ config, database, secretKeys, log, metrics, net = { allow: parseRanges(config.netAllow) } }: Parts) {
   const ping = findPing().then((found) => {
     if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
     return found?.ping;
   });
-  const engine = new Engine({ database, net, ping, log });
-  const dispatcher = new Dispatcher({ database, channels: createChannels(config.delivery, net), vault: new Vault(secretKeys), log });
+  const engine = new Engine({ database, net, ping, log, metrics });
+  const dispatcher = new Dispatcher({
+    database,
+    channels: createChannels(config.delivery, net),
+    vault: new Vault(secretKeys),
+    log,
+    metrics,
+  });
   engine.start();
   dispatcher.start();
   const stopForgetting = forgetOldRegularly(database, config.retentionDays, log);

@@ -1,0 +1,70 @@
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { serveMetrics } from '../../src/http/metrics-page.ts';
+import { createMetrics, watchProcess } from '../../src/metrics.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const token = 'let-me-see-the-metrics';
+const host = '127.0.0.1';
+const bearer = { headers: { Authorization: `Bearer ${token}` } };
+let service: TestService;
+
+afterEach(() => service.stop());
+
+async function start(metrics: Config['metrics']) {
+  service = await startService({ metrics });
+  return `${service.url}/metrics`;
+}
+
+test('by default nobody sees metrics', async () => {
+  expect((await fetch(await start({ host }), bearer)).status).toBe(404);
+});
+
+test('with a token they are there for whoever brings it, and for nobody else', async () => {
+  const url = await start({ host, token });
+  expect((await fetch(url, bearer)).status).toBe(200);
+  for (const Authorization of ['', token, `Bearer ${token}x`, 'Bearer ']) {
+    const refused = await fetch(url, { headers: { Authorization } });
+    expect(refused.status).toBe(401);
+    expect(await refused.json()).toMatchObject({ code: 'unauthenticated' });
+  }
+});
+
+test('with a port of their own they are there and not beside the APIs', async () => {
+  expect((await fetch(await start({ host, token, port: 0 }), bearer)).status).toBe(404);
+  const metrics = createMetrics();
+  watchProcess(metrics, service.database);
+  const own = await serveMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
+  const text = await (await fetch(`${own.url}/metrics`)).text();
+  expect((await fetch(`${own.url}/`)).status).toBe(404);
+  await own.close();
+  expect(text).toMatch(/^sitekeeper_outbox_alerts 0$/m);
+  expect(text).toMatch(/^sitekeeper_outbox_oldest_seconds 0$/m);
+  expect(text).toMatch(/^sitekeeper_database_connections\{state="idle"\} \d+$/m);
+  expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
+});
+
+test('while the database is away the metrics still answer', async () => {
+  await start({ host });
+  const metrics = createMetrics();
+  watchProcess(metrics, {
+    ...service.database,
+    connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
+    asEngine: () => Promise.reject(new Error('away')),
+  });
+  expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_outbox_alerts Nan$/im);
+});
+
+test('requests are counted by operation and status, refusals by code', async () => {
+  const url = await start({ host, token });
+  const { api } = await service.createUser();
+  await api.get('/api/monitors');
+  await api.get('/api/monitors/1');
+  await api.get('/api/nowhere');
+  const text = await (await fetch(url, bearer)).text();
+  expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="listMonitors",status="200"} 1');
+  expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="showMonitor",status="404"} 1');
+  expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="none",status="404"} 1');
+  expect(text).toContain('sitekeeper_refusals_total{code="not_found"} 2');
+});
