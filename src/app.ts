@@ -1,4 +1,3 @@
-import cors from '@koa/cors';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Document } from 'openapi-backend';
@@ -19,6 +18,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
+import { allowOrigins } from './http/cors.ts';
 import { metricsPage } from './http/metrics-page.ts';
 import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
@@ -113,7 +113,7 @@ export async function createApp({
   const app = new Koa();
   app.use(nameRequests);
   app.use(watchRequests(log, metrics));
-  app.use(cors({ origin: corsOrigin(config.corsOrigins), exposeHeaders, maxAge: 600 }));
+  app.use(allowOrigins(config.corsOrigins));
   app.use(answerProblems(publicUrl, log));
   app.use(healthChecks(database).routes());
   // Without a token they would be open to everybody who reaches the APIs.
@@ -128,26 +128,6 @@ export async function createApp({
 /** The bundles are checked by the linter, and too large for the compiler to see that they are OpenAPI. */
 function asDocument(bundle: object): Document {
   return bundle as Document;
-}
-
-const exposeHeaders = [
-  'ETag',
-  'Location',
-  'Retry-After',
-  'RateLimit',
-  'RateLimit-Policy',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-Request-Id',
-];
-
-function corsOrigin(allowed: string[]) {
-  return (ctx: Koa.Context) => {
-    if (allowed.includes('*')) return '*';
-    const origin = ctx.get('Origin');
-    return allowed.includes(origin) ? origin : '';
-  };
 }
 
 function healthChecks(database: Database): Router {

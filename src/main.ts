@@ -34,7 +34,7 @@ program
   .command('mock')
   .description('answer both APIs from the examples of the contract, without a database')
   .option('--port <port>', 'port to listen on', '4010')
-  .action(async ({ port }: { port: string }) => (await import('./mock.ts')).mock(readPort(port)));
+  .action(async ({ port }: { port: string }) => (await import('./mock/mock.ts')).mock(readPort(port)));
 
 const user = program.command('user').description('user accounts');
 user

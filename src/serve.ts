@@ -10,6 +10,7 @@ import { createLog } from './log.ts';
 import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
+import { onceToldToStop } from './stop.ts';
 
 /** Runs the service until it is told to stop; with the engine in the same process unless another does that. */
 export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
@@ -82,20 +83,6 @@ function cleanUpRegularly(database: Database, log: Logger): () => void {
   const timer = setInterval(clean, cleaningMs);
   void clean();
   return () => clearInterval(timer);
-}
-
-function onceToldToStop(stop: (why: string) => Promise<void>) {
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
-  // npm runs us in a shell that passes no signal on. When a stopped npm takes that shell along, nobody is left to tell us.
-  if (process.env.npm_lifecycle_event) {
-    const parent = process.ppid;
-    const watch = setInterval(() => {
-      if (process.ppid === parent) return;
-      clearInterval(watch);
-      void stop('npm is gone');
-    }, 200);
-  }
 }
 
 /** On standard output beside the log: the key is a secret, and secrets never go through the log. */

@@ -53,16 +53,9 @@ export class Authenticator {
     return authenticator;
   }
 
-  /** The key counts where both are sent; one that does not work is refused, whatever stands beside it. */
-  async identify({ authorization, sessionToken }: Credentials, takes: { keys: boolean }): Promise<Caller> {
-    if (authorization.length > 0 && takes.keys) return this.#byKey(authorization);
-    if (sessionToken !== undefined && authorization.length === 0) return this.#bySession(sessionToken);
-    throw new Refusal(
-      'unauthenticated',
-      takes.keys
-        ? 'Send an API key in the header "Authorization: Bearer <API_KEY>", or sign in.'
-        : 'This works only for a signed-in user, without an API key. Sign in with POST /api/session.',
-    );
+  async identify(credentials: Credentials, takes: { keys: boolean }): Promise<Caller> {
+    const { key, sessionToken } = credentialThatCounts(credentials, takes);
+    return key !== undefined ? this.#byKey(key) : this.#bySession(sessionToken);
   }
 
   forget(hash: string) {
@@ -74,9 +67,8 @@ export class Authenticator {
     for (const [hash, { caller }] of this.#known.entries()) if (caller.userId === userId) this.#known.delete(hash);
   }
 
-  async #byKey(authorization: string[]): Promise<Caller> {
-    const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization.length === 1 ? (authorization[0] ?? '') : '') ?? [];
-    if (!isWellFormedKey(key)) throw new Refusal('invalid_key', 'The Authorization header does not hold one well-formed API key.');
+  async #byKey(key: string): Promise<Caller> {
+    if (!isWellFormedKey(key)) throw notOneKey();
     const hash = hexHash(key);
     const known = this.#known.get(hash) ?? (await this.#findKey(hash));
     const expiresAtMs = known?.caller.key?.expiresAtMs ?? null;
@@ -140,6 +132,29 @@ export class Authenticator {
       .asUser(known.caller.userId, (em) => em.execute(`update ${table} set last_used_at = now() where id = ?`, [id], 'run'))
       .catch((error: unknown) => this.#log.warn({ err: error }, 'the last use of a key or session could not be written'));
   }
+}
+
+/** The key counts where both are sent; one that does not work is refused, whatever stands beside it. */
+export function credentialThatCounts(
+  { authorization, sessionToken }: Credentials,
+  takes: { keys: boolean },
+): { key: string; sessionToken?: never } | { key?: never; sessionToken: string } {
+  if (authorization.length > 0 && takes.keys) {
+    const [, key] = /^Bearer +(\S+) *$/i.exec(authorization.length === 1 ? (authorization[0] ?? '') : '') ?? [];
+    if (key === undefined) throw notOneKey();
+    return { key };
+  }
+  if (sessionToken !== undefined && authorization.length === 0) return { sessionToken };
+  throw new Refusal(
+    'unauthenticated',
+    takes.keys
+      ? 'Send an API key in the header "Authorization: Bearer <API_KEY>", or sign in.'
+      : 'This works only for a signed-in user, without an API key. Sign in with POST /api/session.',
+  );
+}
+
+function notOneKey(): Refusal {
+  return new Refusal('invalid_key', 'The Authorization header does not hold one well-formed API key.');
 }
 
 function hexHash(secret: string): string {

@@ -46,7 +46,7 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'it is taken by another process' : error.message;
-      reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set HOST or PORT to something else.`));
+      reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set HOST or PORT to something else (the mock takes --port).`));
     });
     server.listen(port, host, resolve);
   });

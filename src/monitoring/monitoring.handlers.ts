@@ -33,6 +33,6 @@ export function monitoringHandlers(parts: MonitoringParts): Handlers<operations>
   };
 }
 
-export function monitoringRules(parts: MonitoringParts): Rules<operations> {
+export function monitoringRules(parts: Pick<MonitoringParts, 'netAllowed' | 'slackHosts'>): Rules<operations> {
   return { ...keyRules, ...monitorRules(parts), ...providerRules(parts) };
 }
