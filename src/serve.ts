@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { memoryLimiters, redisLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
@@ -5,7 +6,7 @@ import { createApp } from './app.ts';
 import { BadSetting, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { serveMetrics } from './http/metrics-page.ts';
-import { listen } from './http/server.ts';
+import { type Listening, listen } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
@@ -27,20 +28,27 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics }) : undefined;
     const stopShowing = await showMetrics(metrics, config, database, log);
     log.info(`Listening on ${server.url}`);
-    onceToldToStop(async (why) => {
+    onceToldToStop(log, async (why) => {
       log.info(`${why}: answering what is under way, then stopping`);
       stopCleaning();
-      await server.close();
-      await engine?.stop();
+      await Promise.all([stopAnswering(server, why), engine?.stop()]);
       await stopShowing();
       await limiters.close();
       await database.close();
-      process.exit(0);
     });
   } catch (error) {
     await server.close();
     throw error;
   }
+}
+
+const sendAwayMs = 2000;
+
+/** A person at a terminal does not wait for load balancers to notice. */
+async function stopAnswering(server: Listening, why: string) {
+  server.sendAway();
+  if (why !== 'SIGINT') await pause(sendAwayMs);
+  await server.close();
 }
 
 /** Runs the engine alone, beside processes that serve. */
@@ -53,12 +61,11 @@ export async function work(config: Config): Promise<void> {
   const engine = startEngine({ config, database, secretKeys, log, metrics });
   const stopShowing = await showMetrics(metrics, config, database, log);
   log.info('The engine runs');
-  onceToldToStop(async (why) => {
+  onceToldToStop(log, async (why) => {
     log.info(`${why}: giving back what is not finished, then stopping`);
     await engine.stop();
     await stopShowing();
     await database.close();
-    process.exit(0);
   });
 }
 
@@ -84,7 +91,23 @@ function cleanUpRegularly(database: Database, log: Logger): () => void {
   return () => clearInterval(timer);
 }
 
-function onceToldToStop(stop: (why: string) => Promise<void>) {
+/** Sooner than those who told us lose patience, which they do after 10 seconds and more. */
+const stopMs = 9000;
+
+function onceToldToStop(log: Logger, finish: (why: string) => Promise<void>) {
+  const stop = async (why: string) => {
+    setTimeout(() => {
+      log.error('Stopping takes too long; what is left is broken off');
+      process.exit(1);
+    }, stopMs);
+    try {
+      await finish(why);
+      process.exit(0);
+    } catch (error) {
+      log.error({ err: error }, 'Stopping did not go well');
+      process.exit(1);
+    }
+  };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   // npm runs us in a shell that passes no signal on. When a stopped npm takes that shell along, nobody is left to tell us.
