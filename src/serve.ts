@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { memoryLimiters, redisLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
@@ -5,7 +6,7 @@ import { createApp } from './app.ts';
 import { BadSetting, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { serveMetrics } from './http/metrics-page.ts';
-import { listen } from './http/server.ts';
+import { type Listening, listen } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
@@ -31,17 +32,24 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     onceToldToStop(async (why) => {
       log.info(`${why}: answering what is under way, then stopping`);
       stopCleaning();
-      await server.close();
-      await engine?.stop();
+      await Promise.all([stopAnswering(server, why), engine?.stop()]);
       await stopShowing();
       await limiters.close();
       await database.close();
-      process.exit(0);
-    });
+    }, log);
   } catch (error) {
     await server.close();
     throw error;
   }
+}
+
+const sendAwayMs = 2000;
+
+/** A person at a terminal does not wait for load balancers to notice. */
+async function stopAnswering(server: Listening, why: string) {
+  server.sendAway();
+  if (why !== 'SIGINT') await pause(sendAwayMs);
+  await server.close();
 }
 
 /** Runs the engine alone, beside processes that serve. */
@@ -59,8 +67,7 @@ export async function work(config: Config): Promise<void> {
     await engine.stop();
     await stopShowing();
     await database.close();
-    process.exit(0);
-  });
+  }, log);
 }
 
 /** On a port of their own, where the operator names one. */

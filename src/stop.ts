@@ -1,5 +1,23 @@
-/** Calls `stop` when the process is told to end, or is left behind. */
-export function onceToldToStop(stop: (why: string) => Promise<void>) {
+import type { Logger } from 'pino';
+
+/** Sooner than those who told us lose patience, which they do after 10 seconds and more. */
+const stopMs = 9000;
+
+/** When the process is told to end, or is left behind: finishes what is to be finished, and ends. */
+export function onceToldToStop(finish: (why: string) => Promise<void>, log?: Logger) {
+  const stop = async (why: string) => {
+    setTimeout(() => {
+      log?.error('Stopping takes too long; what is left is broken off');
+      process.exit(1);
+    }, stopMs);
+    try {
+      await finish(why);
+      process.exit(0);
+    } catch (error) {
+      log?.error({ err: error }, 'Stopping did not go well');
+      process.exit(1);
+    }
+  };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   // npm runs us in a shell that passes no signal on. When a stopped npm takes that shell along, nobody is left to tell us.

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { MikroORM, Options, SessionContext } from '@mikro-orm/core';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { TryLater } from '../errors.ts';
@@ -36,6 +37,8 @@ export const userVariable = 'app.user_id';
 
 /** What the features store; they are handed in, so that the database knows none of them. */
 export type Entities = NonNullable<Options['entities']>;
+
+const readyMs = 2000;
 
 /** Refuses to serve as a role that could see past the policies. */
 export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promise<Database> {
@@ -91,7 +94,12 @@ class OrmDatabase implements Database {
     }
   }
 
-  async isReady(): Promise<boolean> {
+  /** Whoever asks wants to know it now: no answer is one, too. */
+  isReady(): Promise<boolean> {
+    return Promise.race([this.#hasMigrations(), pause(readyMs, false, { ref: false })]);
+  }
+
+  async #hasMigrations(): Promise<boolean> {
     if (this.#closing) return false;
     try {
       const rows = await this.#orm.em.fork().execute<{ name: string }[]>(`select name from ${migrationsTable}`);
@@ -136,8 +144,9 @@ function unavailable(cause?: unknown): TryLater {
   return new TryLater('unavailable', 'The database cannot be reached for the moment. Try again in 2 seconds.', 2, { cause });
 }
 
-// SQLSTATE classes 08 (connection) and 57P (shutdown), too many connections, and what the socket says.
-const lossCodes = /^(08...|57P0.|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+// SQLSTATE classes 08 (connection), 53 (too many connections, no room on the disk) and 57 (shutdown, a statement that took
+// too long), and what the socket says.
+const lossCodes = /^(08...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 const lossMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
 function isConnectionLoss(error: unknown): boolean {

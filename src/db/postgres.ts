@@ -1,9 +1,15 @@
+import type { Socket } from 'node:net';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { type Database, type Entities, openAs } from './database.ts';
 import { migrate, migrationSettings } from './migrate.ts';
 import { listenOnPostgres } from './notices.ts';
+
+/** The server ends a statement, or a transaction that does nothing, after this. */
+const limitSeconds = 15;
+/** One that is silent for longer is frozen or cut off, and will not end anything itself. */
+const silenceMs = (limitSeconds + 1) * 1000;
 
 /** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
@@ -19,11 +25,11 @@ export async function openPostgres(url: string, entities: Entities, options: { p
         pool = created;
         // Ids are numbers, as the embedded database returns them: they stay below 2^53.
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
+        created.on('connect', endWhenSilent);
       },
       // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
       // few rows of one user, starting them takes longer than the work.
-      options:
-        '-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=15s -c idle_in_transaction_session_timeout=15s -c max_parallel_workers_per_gather=0',
+      options: `-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${limitSeconds}s -c idle_in_transaction_session_timeout=${limitSeconds}s -c max_parallel_workers_per_gather=0`,
     },
   });
   return openAs(orm, {
@@ -33,6 +39,12 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
     },
   });
+}
+
+/** Whoever waits for an answer gets an error instead, and the pool a new connection. Idle ones leave the pool sooner. */
+function endWhenSilent(client: pg.PoolClient) {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  stream.setTimeout(silenceMs, () => stream.destroy(new Error('Connection terminated: the database has fallen silent')));
 }
 
 /** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */

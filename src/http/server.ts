@@ -12,9 +12,13 @@ export interface Listening {
   url: string;
   /** From now on requests are answered by this; before, they are told to come back. */
   answerWith(listener: RequestListener): void;
-  /** Answers what is under way, takes nothing new, and resolves when all is done. */
+  /** From now on readyz refuses and connections are not kept, so that load balancers and clients turn elsewhere. */
+  sendAway(): void;
+  /** Answers what is under way, takes nothing new, and resolves when all is done; what takes too long is broken off. */
   close(): Promise<void>;
 }
+
+const breakOffMs = 6000;
 
 /** Listens at once, so that a port that is taken is noticed before anything is changed. */
 export async function listen({ host, port, publicUrl }: { host: string; port: number; publicUrl?: string }): Promise<Listening> {
@@ -34,11 +38,23 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
     answerWith(next) {
       listener = next;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    sendAway() {
+      const answer = listener;
+      listener = (request, response) => {
+        response.setHeader('Connection', 'close');
+        if (request.url === '/readyz') answerUnavailable(request, response, 'The service is stopping.', url);
+        else answer(request, response);
+      };
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      // A connection whose last answer is out would be kept for more.
+      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      const late = setTimeout(() => server.closeAllConnections(), breakOffMs);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(late);
+    },
   };
 }
 
@@ -57,7 +73,11 @@ function answerWhileStarting(request: IncomingMessage, response: ServerResponse,
     response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"status":"ok"}');
     return;
   }
-  const body = bareProblem('unavailable', 'The service is starting. Try again in a second.', request.url ?? '/', publicUrl);
+  answerUnavailable(request, response, 'The service is starting. Try again in a second.', publicUrl);
+}
+
+function answerUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
+  const body = bareProblem('unavailable', detail, request.url ?? '/', publicUrl);
   response.writeHead(body.status, { 'Content-Type': 'application/problem+json', 'Retry-After': '1', 'X-Request-Id': body.request_id });
   response.end(JSON.stringify(body));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Vault } from '../../access/vault.ts';
@@ -7,7 +8,7 @@ import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
-import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone } from './outbox.ts';
+import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherParts {
   database: Database;
@@ -21,14 +22,19 @@ const tickMs = 250;
 const atOnce = 50;
 const giveUpSeconds = 24 * 3600;
 const longestPauseSeconds = 15 * 60;
+/** How long an attempt that is under way may still take when we are told to stop. */
+const stopMs = 4000;
 
 /** Sends the alerts that are laid down, again and again until they are taken or 24 hours are over. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   /** One at a time for each provider: a slow one holds up only itself. */
   readonly #busy = new Map<number, Promise<void>>();
+  /** Taken, and not done with. */
+  readonly #leased = new Set<LeasedAlert>();
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
+  #stopped = false;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -40,17 +46,21 @@ export class Dispatcher {
     }, tickMs);
   }
 
+  /** Finishes what is being sent, unless that takes long, and gives the rest back at once. */
   async stop() {
+    this.#stopped = true;
     clearInterval(this.#timer);
     await this.#turn;
-    await Promise.all(this.#busy.values());
+    await Promise.race([Promise.all(this.#busy.values()), pause(stopMs, undefined, { ref: false })]);
+    if (this.#leased.size > 0) await this.#parts.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
   }
 
   async #tick() {
     const room = atOnce - this.#busy.size;
-    if (room <= 0) return;
+    if (room <= 0 || this.#stopped) return;
     try {
       const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, room, [...this.#busy.keys()]));
+      for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const work = this.#sendInTurn(alerts).finally(() => this.#busy.delete(providerId));
         this.#busy.set(providerId, work);
@@ -62,9 +72,11 @@ export class Dispatcher {
 
   async #sendInTurn(alerts: LeasedAlert[]) {
     for (const alert of alerts) {
+      if (this.#stopped) return;
       await this.#send(alert).catch((error: unknown) =>
         this.#parts.log.warn({ err: error, alert_id: alert.id }, 'An alert could not be marked; it is sent again'),
       );
+      this.#leased.delete(alert);
     }
   }
 

@@ -68,6 +68,16 @@ export async function leaseAlerts(em: SqlEntityManager, limit: number, busyProvi
   }));
 }
 
+/** Gives alerts back that were not tried, or not to the end: we are stopping, and others need not wait for the lease. */
+export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[]): Promise<void> {
+  await em.execute(
+    `update alerts a set next_attempt_at = now(), lease_token = null, attempts = a.attempts - 1
+       from json_to_recordset(?::json) as r (id bigint, token bigint) where a.id = r.id and a.lease_token = r.token and a.status = 'pending'`,
+    [JSON.stringify(alerts.map(({ id, token }) => ({ id, token })))],
+    'run',
+  );
+}
+
 /** Whether the alert is still there and this worker's: its user, monitor or provider may be gone, its lease may have run out. */
 export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
   const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);

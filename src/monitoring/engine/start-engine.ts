@@ -40,8 +40,7 @@ export function startEngine({ config, database, secretKeys, log, metrics, net = 
   return {
     async stop() {
       stopForgetting();
-      await engine.stop();
-      await dispatcher.stop();
+      await Promise.all([engine.stop(), dispatcher.stop()]);
     },
   };
 }
