@@ -17,6 +17,8 @@ import { UserEntity } from './access/user.entity.ts';
 import { Vault } from './access/vault.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import { serveDocs } from './docs/docs.ts';
+import { isSpecPath } from './docs/specs.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { answerProblems, logRequests, nameRequests } from './http/middleware.ts';
@@ -69,7 +71,7 @@ export interface AppParts {
   net?: Net;
 }
 
-/** Both APIs and the health checks on one Koa. */
+/** Both APIs, their docs and the health checks on one Koa. */
 export async function createApp({
   config,
   database,
@@ -111,6 +113,7 @@ export async function createApp({
   app.use(cors({ origin: corsOrigin(config.corsOrigins), exposeHeaders, maxAge: 600 }));
   app.use(answerProblems(publicUrl, log));
   app.use(healthChecks(database).routes());
+  app.use(serveDocs(publicUrl));
   for (const api of apis) app.use(await serveApi(api, parts));
   app.use(() => {
     throw new NotFound();
@@ -137,7 +140,7 @@ const exposeHeaders = [
 
 function corsOrigin(allowed: string[]) {
   return (ctx: Koa.Context) => {
-    if (allowed.includes('*')) return '*';
+    if (allowed.includes('*') || isSpecPath(ctx.path)) return '*';
     const origin = ctx.get('Origin');
     return allowed.includes(origin) ? origin : '';
   };
