@@ -16,6 +16,8 @@ import { UserEntity } from './access/user.entity.ts';
 import { Vault } from './access/vault.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import { serveDocs } from './docs/docs.ts';
+import { isSpecPath } from './docs/specs.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
@@ -73,7 +75,7 @@ export interface AppParts {
   net?: Net;
 }
 
-/** Both APIs and the health checks on one Koa. */
+/** Both APIs, their docs and the health checks on one Koa. */
 export async function createApp({
   config,
   database,
@@ -113,11 +115,12 @@ export async function createApp({
   const app = new Koa();
   app.use(nameRequests);
   app.use(watchRequests(log, metrics));
-  app.use(allowOrigins(config.corsOrigins));
+  app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(answerProblems(publicUrl, log));
   app.use(healthChecks(database).routes());
   // Without a token they would be open to everybody who reaches the APIs.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(metrics.registry, config.metrics.token));
+  app.use(serveDocs(publicUrl));
   for (const api of apis) app.use(await serveApi(api, parts));
   app.use(() => {
     throw new NotFound();

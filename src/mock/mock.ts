@@ -42,10 +42,7 @@ export async function mock(port: number): Promise<void> {
       .then(() => console.log('The contract has changed and is read anew.'))
       .catch((error: unknown) => console.error(`The contract cannot be used, so the last good one stays. ${oneLine(error)}`));
   });
-  onceToldToStop(async () => {
-    await server.close();
-    process.exit(0);
-  });
+  onceToldToStop(() => server.close());
   announce(server.url);
 }
 

@@ -1,0 +1,64 @@
+import type { Context, Middleware } from 'koa';
+import { Refusal } from '../errors.ts';
+import { assetContents } from './assets.ts';
+import { type Content, htmlContent, writeContent } from './content.ts';
+import { gettingStartedPage } from './getting-started.page.ts';
+import { homePage } from './home.page.ts';
+import { problemPages } from './problems.page.ts';
+import { monitoringPage, websitesPage } from './reference.page.ts';
+import { specContents } from './specs.ts';
+
+/** The published specs, and the pages that explain them: all from our own files, and open to everybody. */
+export function serveDocs(publicUrl: string): Middleware {
+  const contents = new Map<string, Content>([
+    ['/docs', htmlContent(() => homePage())],
+    ['/docs/getting-started', htmlContent(() => gettingStartedPage(publicUrl))],
+    ['/docs/websites', htmlContent(() => websitesPage())],
+    ['/docs/monitoring', htmlContent(() => monitoringPage())],
+    ...problemPages(publicUrl),
+    ...assetContents(),
+    ...specContents(publicUrl),
+  ]);
+
+  return async (ctx, next) => {
+    const redirect = redirects[ctx.path];
+    const content = contents.get(ctx.path);
+    if (redirect === undefined && !content) return next();
+    if (!answersMethod(ctx)) return;
+    if (content) {
+      ctx.set(safetyHeaders);
+      return writeContent(ctx, content);
+    }
+    ctx.status = 302;
+    ctx.set('Location', redirect ?? '');
+  };
+}
+
+/** Relative, so that they hold behind a proxy that serves us under a path of its own. */
+const redirects: Record<string, string | undefined> = { '/': 'docs', '/docs/': '../docs' };
+
+function answersMethod(ctx: Context): boolean {
+  if (ctx.method === 'GET' || ctx.method === 'HEAD') return true;
+  ctx.set('Allow', 'GET, HEAD, OPTIONS');
+  if (ctx.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `This path takes GET, HEAD, OPTIONS, not ${ctx.method}.`);
+  ctx.status = 204;
+  return false;
+}
+
+const safetyHeaders = {
+  // The pages hold no inline script and no inline style; Swagger UI's style sheet brings its icons as data.
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  // Requests to our own API carry their origin, which tells them from those of other sites.
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+};
