@@ -1,0 +1,20 @@
+import type { Database } from '../../src/db/database.ts';
+
+/** All that the service has stored for these users, as text to compare. When keys and sessions were last used is left out. */
+export async function storedRows(database: Database, userIds: number[]): Promise<string[]> {
+  const tables = await database.atTheDoor((em) =>
+    em.execute<{ name: string }[]>(
+      `select relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity and has_table_privilege(oid, 'select')`,
+    ),
+  );
+  const all = tables
+    .map(({ name }) => `select '${name} ' || (to_jsonb(r) - 'last_used_at')::text as row from ${name} r`)
+    .join(' union all ');
+  const rows: string[] = [];
+  for (const userId of userIds) {
+    const own = await database.asUser(userId, (em) => em.execute<{ row: string }[]>(`${all} order by 1`));
+    rows.push(...own.map(({ row }) => row));
+  }
+  return rows;
+}
