@@ -15,7 +15,7 @@ export function generateClient(documents: Document[], out: string) {
   const scratch = mkdtempSync(join(tmpdir(), 'sitekeeper-generate-'));
   try {
     const document = join(scratch, 'sitekeeper.json');
-    const merged = nameBodies(mergeDocuments(documents));
+    const merged = asTheGeneratorLikesIt(mergeDocuments(documents));
     writeFileSync(document, JSON.stringify(merged));
     execFileSync(
       join(root, 'node_modules/.bin/openapi-generator-cli'),
@@ -31,11 +31,15 @@ export function generateClient(documents: Document[], out: string) {
   writeFileSync(join(client, 'CONTRACT.sha256'), `${clientFingerprint(out)}\n`);
 }
 
-/** Otherwise a body is named by its schema, in capitals: `createMonitor({ MonitorCreate: … })`. */
-function nameBodies(document: Document): Document {
-  return JSON.parse(JSON.stringify(document), (_, value) =>
-    value?.operationId && value.requestBody ? { ...value, 'x-codegen-request-body-name': 'body' } : value,
-  );
+/**
+ * A body would be named by its schema, in capitals (`createMonitor({ MonitorCreate: … })`), and an array without doubles
+ * would be a Set, which no JSON shows.
+ */
+function asTheGeneratorLikesIt(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (field, value) => {
+    if (field === 'uniqueItems') return undefined;
+    return value?.operationId && value.requestBody ? { ...value, 'x-codegen-request-body-name': 'body' } : value;
+  });
 }
 
 function addPackage(client: string, version: string) {
@@ -63,7 +67,11 @@ function rewrite(file: string, replacements: [string, string][]) {
 export function clientFingerprint(bundlesFolder: string): string {
   const hash = createHash('sha256');
   const ours = globSync('**/*.*', { cwd: byHand }).toSorted();
-  const files = [...apis.map((api) => join(bundlesFolder, `${api}.json`)), join(root, 'openapitools.json'), ...ours.map((file) => join(byHand, file))];
+  const files = [
+    ...apis.map((api) => join(bundlesFolder, `${api}.json`)),
+    join(root, 'openapitools.json'),
+    ...ours.map((file) => join(byHand, file)),
+  ];
   for (const file of files) hash.update(readFileSync(file));
   return hash.digest('hex');
 }

@@ -7,6 +7,7 @@ declare module 'openapi-to-postmanv2' {
   }
   type Done = (error: Error | null, conversion: Conversion) => void;
   const converter: { convertV2(input: { type: 'json'; data: unknown }, options: Record<string, unknown>, done: Done): void };
+
   export type { Conversion };
   export default converter;
 }

@@ -30,7 +30,7 @@ export interface Key {
     /**
      * What the key may do. `websites:read` and `websites:write` are an extension for the website registry.
      */
-    scopes: Set<KeyScopesEnum>;
+    scopes: Array<KeyScopesEnum>;
     /**
      * How the key begins, so that you can tell which one it is.
      */
@@ -90,7 +90,7 @@ export function KeyFromJSONTyped(json: any, ignoreDiscriminator: boolean): Key {
         
         'id': json['id'],
         'name': json['name'],
-        'scopes': new Set(json['scopes']),
+        'scopes': json['scopes'],
         'prefix': json['prefix'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
         'last_used_at': (json['last_used_at'] == null ? null : parseDateTime(json['last_used_at'])),
@@ -111,7 +111,7 @@ export function KeyToJSONTyped(value?: Key | null, ignoreDiscriminator: boolean 
         
         'id': value['id'],
         'name': value['name'],
-        'scopes': Array.from(value['scopes'] as Set<any>),
+        'scopes': value['scopes'],
         'prefix': value['prefix'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
         'last_used_at': value['last_used_at'] == null ? value['last_used_at'] : serializeDateTime(value['last_used_at']),

@@ -26,7 +26,7 @@ export interface KeyCreate {
     /**
      * What the key may do: at least one, none twice. Write does not include read. `websites:read` and `websites:write` are an extension for the website registry.
      */
-    scopes: Set<KeyCreateScopesEnum>;
+    scopes: Array<KeyCreateScopesEnum>;
     /**
      * When the key is to stop working; must be in the future. Absent, it does not end, or, if a key makes it that ends, it ends with that one.
      */
@@ -68,7 +68,7 @@ export function KeyCreateFromJSONTyped(json: any, ignoreDiscriminator: boolean):
     return {
         
         'name': json['name'],
-        'scopes': new Set(json['scopes']),
+        'scopes': json['scopes'],
         'expires_at': json['expires_at'] == null ? undefined : (parseDateTime(json['expires_at'])),
     };
 }
@@ -85,7 +85,7 @@ export function KeyCreateToJSONTyped(value?: KeyCreate | null, ignoreDiscriminat
     return {
         
         'name': value['name'],
-        'scopes': Array.from(value['scopes'] as Set<any>),
+        'scopes': value['scopes'],
         'expires_at': value['expires_at'] == null ? value['expires_at'] : serializeDateTime(value['expires_at']),
     };
 }
