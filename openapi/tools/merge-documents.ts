@@ -13,6 +13,8 @@ export interface Document {
 export function mergeDocuments(documents: Document[]): Document {
   const [first] = documents;
   if (!first) throw new Error('There is no document to merge.');
+  const versions = new Set(documents.map(({ info }) => info.version));
+  if (versions.size > 1) throw new Error(`The two APIs have one version together, not ${[...versions].join(' and ')}.`);
   const { origin } = new URL(first.servers[0]?.url ?? '');
   const merged: Document = {
     ...first,

@@ -1,5 +1,4 @@
-/* tslint:disable */
-/* eslint-disable */
-export * from './runtime.js';
 export * from './apis/index.js';
 export * from './models/index.js';
+export * from './problem.js';
+export * from './runtime.js';
