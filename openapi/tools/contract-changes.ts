@@ -34,12 +34,13 @@ const texts = ['description', 'summary', 'example', 'x-origin'];
 
 /** Where api-smart-diff misjudges, or knows nothing of what our consumers rely on. */
 function ownJudgement({ path, action, before, after }: Diff): Level | undefined {
-  const [top] = path;
+  // paths / /websites / get / responses / 200 / headers / …
+  const [top, , , section, , part] = path;
   const field = String(path.at(-1));
   const parent = path.at(-2);
-  const inRequest = path.includes('requestBody') || path.includes('parameters');
-  const inResponse = path.includes('responses');
   const isProperty = parent === 'properties';
+  const inRequest = section === 'requestBody' || section === 'parameters';
+  const inResponse = section === 'responses';
 
   if (top === 'info') return field === 'version' ? 'none' : 'patch';
   if (path.includes('examples') || (texts.includes(field) && !isProperty)) return 'patch';
@@ -47,11 +48,13 @@ function ownJudgement({ path, action, before, after }: Diff): Level | undefined 
   if (top === 'servers') return pathOf(before) === pathOf(after) ? 'patch' : 'major';
   if (top === 'components') return componentJudgement(path, action);
   // One more way to sign in is fine, where there was one; everything else locks somebody out.
-  if (path.includes('security')) return action === 'add' && parent === 'security' && field !== '0' ? 'minor' : 'major';
-  if (path.includes('x-required-scopes')) return action === 'remove' ? 'minor' : 'major';
+  if (top === 'security' || section === 'security') return action === 'add' && parent === 'security' && field !== '0' ? 'minor' : 'major';
+  if (section === 'x-required-scopes') return action === 'remove' ? 'minor' : 'major';
   // The client's classes, methods and parameters are named by these.
-  if (action === 'rename' || field === 'operationId' || (top === 'paths' && parent === 'tags')) return 'major';
-  if (path.includes('links')) return 'minor';
+  if (action === 'rename' || section === 'operationId' || section === 'tags') return 'major';
+  // Hints; what they lead to is judged where it stands.
+  if (inResponse && part === 'links') return 'minor';
+  if (inResponse && part === 'headers' && field === 'required') return after === true ? 'minor' : 'major';
 
   // A field that is gone is refused as unknown, and one that must be sent is missed even where it has a default.
   if (inRequest && isProperty && action === 'remove') return 'major';
@@ -59,7 +62,6 @@ function ownJudgement({ path, action, before, after }: Diff): Level | undefined 
   // Judged as if a wider type in an answer were welcome.
   if (['type', 'format'].includes(field) && !isProperty && action === 'replace') return 'major';
   if (field === 'nullable' && !isProperty) return inResponse === (after === true) ? 'major' : 'minor';
-  if (path.includes('headers') && field === 'required') return after === true ? 'minor' : 'major';
   return undefined;
 }
 

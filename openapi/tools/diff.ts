@@ -61,7 +61,9 @@ export function isNamed(version: string, changelog: string): boolean {
 if (import.meta.main) {
   const { values } = parseArgs({ options: { release: { type: 'boolean', default: false } } });
   const current = await bundleContract();
-  const released = apis.map(releasedFile).filter(existsSync);
+  const files = apis.map(releasedFile);
+  // None before the first release.
+  const released = files.every(existsSync) ? files : [];
   const found = objections(
     released.map((file) => JSON.parse(readFileSync(file, 'utf8'))),
     current,

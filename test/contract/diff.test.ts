@@ -53,6 +53,8 @@ const breaking: Record<string, Plant> = {
     delete record(c).properties.favorite;
     record(c).required = without(record(c).required, 'favorite');
   },
+  'no links in a list any more': (c) => delete c.components.schemas.WebsitePage.properties.links,
+  'a removed field that is named like a text': (c) => delete c.components.schemas.Problem.properties.title,
   'a field that an answer may lack now': (c) => (record(c).required = without(record(c).required, 'favorite')),
   'a field that may be null in an answer now': (c) => (record(c).properties.domain.nullable = true),
   'another type in an answer': (c) => (record(c).properties.id.type = 'string'),
