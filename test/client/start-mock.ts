@@ -5,7 +5,7 @@ import { run } from '../support/process.ts';
 export async function startMock(): Promise<{ url: string; stop(): Promise<void> }> {
   const running = run(tmpdir(), {}, ['mock', '--port', '0']);
   let url: string | undefined;
-  for (let wait = 0; wait < 400 && !url; wait++) {
+  for (let wait = 0; wait < 900 && !url; wait++) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     url = /http:\/\/[\w.]+:\d+/.exec(running.printed())?.[0];
   }
