@@ -53,18 +53,22 @@ function run(
   parts: ApiParts,
 ): Promise<Reply<unknown>> {
   const { userId } = caller;
-  const context = {
+  const { database } = parts;
+  const ifMatch = input.header['if-match'];
+  const contextWith = (access: Pick<HandlerContext, 'asUser' | 'ask'>): HandlerContext => ({
     caller,
-    address: parts.addressOf(ctx),
-    versions: namedVersions(input.header['if-match']),
-    requireVersion: (version: string) => requireVersion(input.header['if-match'], version),
-  };
+    get address() {
+      return parts.addressOf(ctx);
+    },
+    versions: namedVersions(ifMatch),
+    requireVersion: (version) => requireVersion(ifMatch, version),
+    ...access,
+  });
   const key = idempotencyKeyOf(input);
-  if (key === undefined)
-    return handler(input, { ...context, asUser: (work) => parts.database.asUser(userId, work), ask: parts.database.ask(userId) });
+  if (key === undefined) return handler(input, contextWith({ asUser: (work) => database.asUser(userId, work), ask: database.ask(userId) }));
   const repeatable = { userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) };
-  return parts.database.asUser(userId, (em) =>
-    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, { ...context, asUser: (work) => work(em), ask: askIn(em) })),
+  return database.asUser(userId, (em) =>
+    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, contextWith({ asUser: (work) => work(em), ask: askIn(em) }))),
   );
 }
 
