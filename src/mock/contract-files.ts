@@ -1,6 +1,7 @@
 import { existsSync, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const root = resolve(import.meta.dirname, '../..');
 const sources = join(root, 'openapi');
@@ -19,7 +20,7 @@ export async function findContractFiles(): Promise<ContractFiles> {
   if (!existsSync(sources)) return { read: readBundles, watch: () => {} };
   try {
     // Not in the package, and neither is the library it uses: so nothing here may depend on them.
-    const { bundleContract } = (await import(join(sources, 'tools/bundle.ts'))) as { bundleContract(): Promise<object[]> };
+    const { bundleContract } = (await import(pathToFileURL(join(sources, 'tools/bundle.ts')).href)) as { bundleContract(): Promise<object[]> };
     return { read: bundleContract, watch: (onChange) => watchFolder(sources, onChange) };
   } catch {
     return { read: readBundles, watch: (onChange) => watchFolder(bundles, onChange) };
