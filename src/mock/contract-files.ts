@@ -20,7 +20,9 @@ export async function findContractFiles(): Promise<ContractFiles> {
   if (!existsSync(sources)) return { read: readBundles, watch: () => {} };
   try {
     // Not in the package, and neither is the library it uses: so nothing here may depend on them.
-    const { bundleContract } = (await import(pathToFileURL(join(sources, 'tools/bundle.ts')).href)) as { bundleContract(): Promise<object[]> };
+    const { bundleContract } = (await import(pathToFileURL(join(sources, 'tools/bundle.ts')).href)) as {
+      bundleContract(): Promise<object[]>;
+    };
     return { read: bundleContract, watch: (onChange) => watchFolder(sources, onChange) };
   } catch {
     return { read: readBundles, watch: (onChange) => watchFolder(bundles, onChange) };
