@@ -1,4 +1,4 @@
-import { existsSync, watch } from 'node:fs';
+import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -33,11 +33,32 @@ export function readBundles(): Promise<object[]> {
   return Promise.all(['websites', 'monitoring'].map(async (api) => JSON.parse(await readFile(join(bundles, `${api}.json`), 'utf8'))));
 }
 
+/** Each folder by itself: Node's own recursive watching loses sight of files that editors replace. */
 function watchFolder(folder: string, onChange: () => void) {
+  let watchers = watchFoldersIn(folder, changed);
   let pause: NodeJS.Timeout | undefined;
-  // An editor saves in several steps.
-  watch(folder, { recursive: true }, () => {
+
+  function changed() {
     clearTimeout(pause);
-    pause = setTimeout(onChange, 100);
-  });
+    // An editor saves in several steps, and git changes many files.
+    pause = setTimeout(lookAgain, 100);
+  }
+
+  /** There may be new folders; and where one is just being replaced, a moment later will do. */
+  function lookAgain() {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+    try {
+      watchers = watchFoldersIn(folder, changed);
+    } catch {
+      return changed();
+    }
+    onChange();
+  }
+}
+
+function watchFoldersIn(folder: string, onChange: () => void): FSWatcher[] {
+  const inner = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = [folder, ...inner.map(({ parentPath, name }) => join(parentPath, name))];
+  return folders.map((each) => watch(each, onChange).on('error', onChange));
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   file = join(checkout, 'openapi/monitoring/paths/monitor.yaml');
   original = readFileSync(file, 'utf8');
   // The sources count, not what was generated of them some time.
-  writeFileSync(file, named('Not generated yet'));
+  save(named('Not generated yet'));
   mock = await startMock(checkout);
 });
 afterAll(async () => {
@@ -31,6 +31,12 @@ function named(name: string): string {
   return original.replaceAll('Example shop', name);
 }
 
+/** As editors do: a new file in the place of the old one. */
+function save(text: string) {
+  writeFileSync(`${file}~`, text);
+  renameSync(`${file}~`, file);
+}
+
 async function shownName(): Promise<string> {
   return (await mock.api.get('/api/monitors/5')).body.data.friendly_name;
 }
@@ -38,14 +44,14 @@ async function shownName(): Promise<string> {
 test('a change of the contract is answered without a new start; one that breaks it leaves the last good one, and says so in a line', async () => {
   const seen = (expected: string) => vi.waitFor(async () => expect(await shownName()).toBe(expected), { timeout: 20_000, interval: 100 });
   await seen('Not generated yet');
-  writeFileSync(file, named('Changed'));
+  save(named('Changed'));
   await seen('Changed');
   const before = mock.printed().length;
   const since = () => mock.printed().slice(before);
-  writeFileSync(file, named('Broken').replace("    '200':", "   : '200': ["));
+  save(named('Broken').replace("    '200':", "   : '200': ["));
   await vi.waitFor(() => expect(since()).toContain('\n'), { timeout: 20_000 });
   expect(since()).toMatch(/^The contract cannot be used, so the last good one stays\. openapi\/monitoring\/paths\/monitor\.yaml [^\n]*\n$/);
   expect(await shownName()).toBe('Changed');
-  writeFileSync(file, named('Mended'));
+  save(named('Mended'));
   await seen('Mended');
 });

@@ -34,11 +34,12 @@ export function run(folder: string, settings: Record<string, string> = {}, args:
 
 /** Waits until the service says where it listens, and returns that address. */
 export async function listening(running: Running): Promise<string> {
-  for (let wait = 0; wait < 300; wait++) {
-    const [, url] = /(?:Listening|answers) on (http:[^"\s]+\d)/.exec(running.printed()) ?? [];
+  for (let wait = 0; wait < 900; wait++) {
+    const [, url] = /(?:Listening|answers) on (http:[^"\s]+?)\.?["\s]/.exec(running.printed()) ?? [];
     if (url) return url;
     if (running.child.exitCode !== null) break;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  running.child.kill('SIGKILL');
   throw new Error(`The service did not start:\n${running.printed()}`);
 }
