@@ -12,6 +12,26 @@ for (const described of [spec, ...operations]) {
   if (described.security) described.security = described.security.filter((entry) => !('sessionCookie' in entry));
 }
 
+// Every answer has these, as the page says above; at each of some hundred answers they would hide what matters.
+const everywhere = /^(X-Request-Id|RateLimit|RateLimit-Policy|X-RateLimit-.*)$/;
+const answers = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
+for (const answer of [...answers, ...Object.values(spec.components.responses ?? {})]) {
+  const rest = Object.entries(answer.headers ?? {}).filter(([name]) => !everywhere.test(name));
+  if (rest.length > 0) answer.headers = Object.fromEntries(rest);
+  else delete answer.headers;
+}
+
+// What is optional starts empty, or with its default. An example such as ?favorite=true or If-Match would spoil the first try.
+const parameters = Object.values(spec.paths).flatMap((path) => [path, ...Object.values(path)].flatMap((part) => part.parameters ?? []));
+for (const parameter of [...parameters, ...Object.values(spec.components.parameters ?? {})]) {
+  if (parameter.required) continue;
+  delete parameter.example;
+  delete parameter.examples;
+  delete parameter.schema?.example;
+}
+
+delete spec.info.contact; // it leads to these pages
+
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followSystem);
