@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ProblemCode, Refusal } from '../../src/errors.ts';
-import { problemBody, problems } from '../../src/http/problems.ts';
+import { type ProblemBody, problemBody, problems } from '../../src/http/problems.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -32,7 +32,9 @@ test('every link of every page leads somewhere, and never to another host', asyn
   expect([...seen].filter(([, { status }]) => status !== 200)).toEqual([]);
   expect([...seen.keys()].filter((url) => new URL(url).origin !== service.url)).toEqual([]);
   const paths = [...seen.keys()].map((url) => new URL(url).pathname);
-  expect(paths).toEqual(expect.arrayContaining(['/docs/getting-started', '/docs/websites', '/docs/monitoring', '/openapi/monitoring.yaml']));
+  expect(paths).toEqual(
+    expect.arrayContaining(['/docs/getting-started', '/docs/websites', '/docs/monitoring', '/openapi/monitoring.yaml']),
+  );
   expect(paths.filter((path) => path.startsWith('/docs/problems/'))).toHaveLength(Object.keys(problems).length);
 });
 
@@ -64,7 +66,7 @@ describe('problems', () => {
   test('the type of a problem that was answered is such a page', async () => {
     const answered = [await get('/api/v1/websites'), await get('/nowhere'), await get('/api/session', { method: 'POST' })];
     for (const response of answered) {
-      const { type, title } = await response.json();
+      const { type, title } = (await response.json()) as ProblemBody;
       const page = await fetch(type);
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(await page.text()).toContain(`<h1>${title}</h1>`);
