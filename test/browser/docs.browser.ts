@@ -108,7 +108,7 @@ describe('try it', () => {
         expect(await page.locator('[data-email]').textContent()).toBe(user.email);
         await page.getByRole('button', { name: 'Sign out' }).click();
         await account(page, 'Sign in').waitFor();
-        await page.reload();
+        await page.goto(`${service.url}/docs/websites`);
         expect(await tryIt(page, 'listWebsites')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
       },
       { expected: /status of 401/ },

@@ -30,12 +30,32 @@ for (const parameter of [...parameters, ...Object.values(spec.components.paramet
   delete parameter.schema?.example;
 }
 
+// A form starts as its first example, and with nothing else in it.
+for (const { requestBody } of operations) {
+  const form = requestBody?.content['application/x-www-form-urlencoded'];
+  if (!form) continue;
+  const { value } = Object.values(form.examples)[0];
+  const schema = structuredClone(form.schema.$ref ? spec.components.schemas[form.schema.$ref.split('/').at(-1)] : form.schema);
+  for (const [name, field] of Object.entries(schema.properties)) field.example = value[name] ?? '';
+  form.schema = schema;
+}
+
 delete spec.info.contact; // it leads to these pages
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followSystem);
 followSystem();
+
+/** Swagger UI sends empty form fields unless told otherwise, and empty means something here: it removes what is stored. */
+const leaveEmptyFieldsOut = () => ({
+  wrapComponents: {
+    ParameterIncludeEmpty:
+      (Original, { React }) =>
+      (props) =>
+        React.createElement(Original, { ...props, isIncludedOptions: { ...props.isIncludedOptions, defaultValue: false } }),
+  },
+});
 
 globalThis.SwaggerUIBundle({
   domNode: place,
@@ -46,4 +66,5 @@ globalThis.SwaggerUIBundle({
   defaultModelExpandDepth: 2,
   displayRequestDuration: true,
   showExtensions: true,
+  plugins: [leaveEmptyFieldsOut],
 });
