@@ -1,5 +1,5 @@
 // What the contract declares, as cases that can be tried: each operation, each of its statuses, each named example.
-import { type Api, type ContractOperation, operations } from '../../support/contract-operations.ts';
+import { type ContractOperation, operations } from '../../support/contract-operations.ts';
 
 export interface Case {
   operation: ContractOperation;
@@ -12,11 +12,9 @@ export interface Case {
   sends?: string;
 }
 
-export function casesOf(api: Api): Case[] {
-  return Object.values(operations)
-    .filter((operation) => operation.api === api)
-    .flatMap((operation) => Object.keys(operation.responses).flatMap((status) => casesOfStatus(operation, Number(status))));
-}
+export const cases: Case[] = Object.values(operations).flatMap((operation) =>
+  Object.keys(operation.responses).flatMap((status) => casesOfStatus(operation, Number(status))),
+);
 
 export function titleOf({ operation, status, index, answer, sends }: Case): string {
   return [operation.id, status, answer?.name ?? (index > 0 && sends)].filter(Boolean).join(' ');

@@ -168,7 +168,7 @@ export const situations: Record<string, Situation> = {
   too_short: withBody({ new: 'short' }),
   idempotency_key_reused: async (draft) => {
     draft.request.headers['Idempotency-Key'] = 'twice';
-    const another = Object.keys(draft.operation.body?.examples ?? {})[1];
+    const another = Object.keys(draft.operation.body?.examples ?? {}).at(-1);
     const first = await validRequest(draft.operation.id, draft, another);
     await send({ ...draft, request: { ...first, headers: draft.request.headers } });
   },
