@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
+import { ContractBreach, holdAgainstContract } from '../support/response-check.ts';
 import { cases, titleOf } from './dredd/cases.ts';
 import { check } from './dredd/check.ts';
-import { send } from './dredd/draft.ts';
+import { compose, send } from './dredd/draft.ts';
 import { prepare } from './dredd/prepare.ts';
 import { openWorld, type World } from './dredd/world.ts';
 import { faults } from './planted/faults.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test.each(faults)('$title is caught', async ({ on, plant }) => {
+test.each(faults)('$title is caught', async ({ on, plant, unseen }) => {
   const tried = cases.find((one) => titleOf(one) === on);
   if (!tried) throw new Error(`There is no case ${on}.`);
   const draft = await prepare(tried, world);
@@ -29,6 +30,8 @@ test.each(faults)('$title is caught', async ({ on, plant }) => {
   await check(draft, good);
   const copy = { ...good, headers: new Headers(good.headers), body: structuredClone(good.body) };
   plant(copy);
+  const { method, path } = compose(draft);
+  if (!unseen) expect(() => holdAgainstContract(method, path, copy)).toThrow(ContractBreach);
   await expect(check(draft, copy)).rejects.toThrow();
 });
 

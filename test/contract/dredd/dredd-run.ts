@@ -26,10 +26,12 @@ export interface Outcome {
 export async function runDredd(world: World, plant: (tried: Case, answer: Answer) => void = () => {}): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const drafts = new WeakMap<Transaction, Draft>();
+  const hooked = new Set<Case>();
 
   setHooks({
     async before(transaction) {
       const tried = caseOf(transaction);
+      hooked.add(tried);
       transaction.skip = isExcluded(tried);
       if (transaction.skip) return;
       const draft = await prepare(tried, world);
@@ -65,6 +67,8 @@ export async function runDredd(world: World, plant: (tried: Case, answer: Answer
     loglevel: 'error',
   });
   await new Promise<void>((resolve, reject) => dredd.run((error) => (error ? reject(error) : resolve())));
+  // Dredd only warns of a hook file that it could not load, and then some answers would pass unseen.
+  if (hooked.size < cases.length) throw new Error(`The hooks saw ${hooked.size} of ${cases.length} transactions.`);
   return outcomes;
 }
 

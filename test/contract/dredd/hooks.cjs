@@ -1,4 +1,4 @@
-// Dredd loads hooks with `require`, and only warns where it cannot: the run fails then, because nothing was prepared.
+// Dredd loads hooks with `require`, and knows no promises; what they do is in TypeScript.
 const hooks = require('hooks');
 const { callHook } = require('./current-hooks.ts');
 

@@ -13,6 +13,7 @@ import {
   pathOf,
   signIn,
   validRequest,
+  withBadInput,
 } from '../../support/valid-requests.ts';
 import { scripts, type WebServer } from '../../support/web-server.ts';
 import { authorization, type Draft, send } from './draft.ts';
@@ -143,14 +144,7 @@ export const situations: Record<string, Situation> = {
 
   // 422
   validation_failed: (draft) => {
-    const { request, operation, answer } = draft;
-    const [fault] = (answer?.value.errors ?? []) as { in: string }[];
-    const parameter = operation.parameters.find(
-      ({ in: place, schema }) => place === 'path' || (place === 'query' && schema.type === 'integer'),
-    );
-    if (!parameter || fault?.in === 'body') return withBody({ nmae: 'x' })(draft);
-    if (parameter.in === 'path') request.parameters = { [parameter.name]: 'no such thing' };
-    else request.query = { [parameter.name]: 'many' };
+    draft.request = withBadInput(draft.operation, draft.request);
   },
   bad_line: withBody({ exclude_ips: '192.0.2.7\nnot an address' }),
   bad_domain: withBody({ domain: '192.0.2.7' }),

@@ -7,6 +7,8 @@ export interface Fault {
   /** As titleOf names the case. */
   on: string;
   plant(answer: Answer): void;
+  /** It breaks no rule of the contract; only who knows what was asked, and by whom, can see it. */
+  unseen?: true;
 }
 
 export const faults: Fault[] = [
@@ -17,10 +19,10 @@ export const faults: Fault[] = [
   inData('a number out of range', 'showMonitor 200 up', { interval: 5 }),
   inData('a null where none may be', 'showWebsiteByDomain 200 website', { domain: null }),
   inData('a time that is none', 'putWebsite 200 updated', { updated_at: 'yesterday' }),
-  inData('a time that is not UTC', 'createWebsite 201 created', { created_at: '2026-11-10T07:30+02:00' }),
+  inData('a time that is not UTC', 'createWebsite 201 created', { created_at: '2026-11-10T07:30:00+0200' }),
   inData('a time without milliseconds', 'showMonitor 200 down', { created_at: '2026-11-10T07:30:00Z' }),
   inData('an item of another kind', 'showProvider 200 email', { provider_type: 'sms' }),
-  inData('another value than was sent', 'updateMonitor 200 renamed', { friendly_name: 'Something else' }),
+  unseen(inData('another value than was sent', 'updateMonitor 200 renamed', { friendly_name: 'Something else' })),
   inData('an update before the creation', 'updateProvider 200 email', { updated_at: '2000-01-01T00:00:00.000Z' }),
   inData('an active monitor that is paused', 'updateMonitor 200 paused', { is_active: true }),
 
@@ -43,7 +45,12 @@ export const faults: Fault[] = [
     ...page,
     links: { ...page.links, next: '/api/monitors?page=2' },
   })),
-  inBody("another user's key", 'listKeys 200 two_keys', (page) => ({ ...page, data: [{ ...page.data[0], id: 1 }, ...page.data.slice(1)] })),
+  unseen(
+    inBody("another user's key", 'listKeys 200 two_keys', (page) => ({
+      ...page,
+      data: [{ ...page.data[0], id: 1 }, ...page.data.slice(1)],
+    })),
+  ),
   inBody('an incident of another monitor', 'listIncidents 200 open', (page) => ({
     ...page,
     data: page.data.map((incident: object) => ({ ...incident, monitor_id: 1 })),
@@ -57,12 +64,12 @@ export const faults: Fault[] = [
   // What was named and what is answered
   inBody('the deletion of something else', 'deleteMonitor 200 deleted', (body) => ({ ...body, id: body.id + 1 })),
   inBody('nothing that was deleted', 'deleteWebsite 200 deleted', (body) => ({ ...body, deleted: false })),
-  inBody('yes to the wrong password', 'verifyWebsitePassword 200 stays_shut', () => ({ data: { opens: true } })),
+  unseen(inBody('yes to the wrong password', 'verifyWebsitePassword 200 stays_shut', () => ({ data: { opens: true } }))),
   inData('a key with another prefix', 'createKey 201 created', { prefix: 'stkp_ZZZZ' }),
 
   // Statuses
   withStatus('200 instead of 201', 'createSession 201 signed_in', 200),
-  withStatus('201 instead of 200', 'addNotification 200 set', 201),
+  unseen(withStatus('201 instead of 200', 'addNotification 200 set', 201)),
   withStatus('a status that is not declared', 'listNotifications 200 none', 206),
   withStatus('403 instead of 404', 'showMonitor 404 not_found', 403),
   withStatus('400 instead of 422', 'createMonitor 422 two_faults', 400),
@@ -98,13 +105,19 @@ export const faults: Fault[] = [
   inBody('another request id in the body', 'createKey 415 unsupported_media_type', (body) => ({ ...body, request_id: 'another' })),
   inBody('a type that explains another problem', 'createKey 413 body_too_large', (body) => ({ ...body, type: `${body.type}r` })),
   inBody('a 422 without errors', 'createProvider 422 bad_phone_number', ({ errors, ...body }) => body),
-  inBody('another fault', 'createProvider 422 field_of_other_type', (body) => ({
-    ...body,
-    errors: [{ ...body.errors[0], pointer: '/token' }],
-  })),
+  unseen(
+    inBody('another fault', 'createProvider 422 field_of_other_type', (body) => ({
+      ...body,
+      errors: [{ ...body.errors[0], pointer: '/token' }],
+    })),
+  ),
   inBody('a problem of another shape', 'createUser 409 email_taken', ({ code, detail }) => ({ error: code, message: detail })),
   inBody('a stack trace', 'testProvider 502 refused', (body) => ({ ...body, stack: 'Error: at deliver (deliver.ts:1)' })),
 ];
+
+function unseen(fault: Fault): Fault {
+  return { ...fault, unseen: true };
+}
 
 type Edit = (body: Answer['body']) => unknown;
 
