@@ -26,7 +26,7 @@ export function checkMediaType(ctx: Context, operation: Operation) {
   if (!operation.body || !hasBody(ctx)) return;
   const charset = ctx.request.charset.toLowerCase();
   if (!ctx.is(operation.body.mediaType) || (charset !== '' && charset !== 'utf-8')) {
-    const given = ctx.get('Content-Type') || 'a body without Content-Type';
+    const given = ctx.get('Content-Type').slice(0, 100) || 'a body without Content-Type';
     throw new Refusal('unsupported_media_type', `This operation takes ${operation.body.mediaType} in UTF-8, not ${given}.`);
   }
 }

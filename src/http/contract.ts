@@ -46,7 +46,7 @@ export class Contract {
   static async load(document: Document): Promise<Contract> {
     const ajv = requestAjv();
     const api = new OpenAPIBackend({
-      definition: withoutDiscriminatorMappings(document),
+      definition: withPlainDiscriminators(document),
       // The document was checked when it was bundled; responses are held against it in the tests, not at every start.
       quick: true,
       customizeAjv: () => ajv,
@@ -150,7 +150,10 @@ function requestAjv(): Ajv {
   return ajv;
 }
 
-/** Ajv knows discriminators, but refuses a mapping; each branch says its own value already. */
-function withoutDiscriminatorMappings(document: Document): Document {
-  return JSON.parse(JSON.stringify(document), (key, value) => (key === 'discriminator' ? { propertyName: value.propertyName } : value));
+/** Ajv knows discriminators, but refuses a mapping (each branch says its own value already) and passes all that is no object. */
+function withPlainDiscriminators(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (key, value) => {
+    if (key === 'discriminator') return { propertyName: value.propertyName };
+    return value?.discriminator ? { type: 'object', ...value } : value;
+  });
 }

@@ -2,6 +2,8 @@ import type { ErrorObject } from 'ajv';
 import type { Fault } from '../errors.ts';
 import type { Operation } from './contract.ts';
 
+const longestPointer = 256;
+
 /** What Ajv found, in our words. */
 export function faultsOf(errors: ErrorObject[], operation: Operation): Fault[] {
   // A union reports each branch that does not fit; the union's own error says it in one.
@@ -41,7 +43,8 @@ export function findBadCharacters(input: Record<string, unknown>): Fault[] {
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, child] of Object.entries(value)) {
       if (isBad(key)) faults.push(badCharacter(path));
-      else left.push([`${path}/${escapePointer(key)}`, child]);
+      // No contract goes that deep, so the path is cut below anyway; grown on, it would take more room than the body.
+      else left.push([path.length > longestPointer ? path : `${path}/${escapePointer(key)}`, child]);
     }
   }
   return faults;
@@ -67,8 +70,13 @@ function placeOf(error: ErrorObject, operation: Operation): Pick<Fault, 'in' | '
 /** `/query/page` or `/requestBody/name`, as the validated object is laid out. */
 function place(path: string): Pick<Fault, 'in' | 'pointer' | 'name'> {
   const [, part = '', ...rest] = path.split('/');
-  if (part === 'requestBody') return { in: 'body', pointer: rest.map((step) => `/${step}`).join('') };
+  if (part === 'requestBody') return { in: 'body', pointer: cut(rest.map((step) => `/${step}`).join('')) };
   return { in: part as 'path' | 'query' | 'header', name: rest.join('/').replaceAll('~1', '/').replaceAll('~0', '~') };
+}
+
+/** Names that callers make up may be as long as a whole body. */
+function cut(pointer: string): string {
+  return pointer.length > longestPointer ? `${pointer.slice(0, longestPointer).toWellFormed()}…` : pointer;
 }
 
 function ruleOf({ keyword, params, message }: ErrorObject): Pick<Fault, 'code' | 'message'> {

@@ -19,16 +19,38 @@ export interface Listening {
 }
 
 const breakOffMs = 6000;
+/** How long a whole request may take to arrive, so that slow clients hold nothing for long. */
+const arrivalMs = 7000;
+const maxHeaders = 200;
+/** How long a client has to read the last answer. */
+const lingerMs = 500;
 
 /** Listens at once, so that a port that is taken is noticed before anything is changed. */
 export async function listen({ host, port, publicUrl }: { host: string; port: number; publicUrl?: string }): Promise<Listening> {
   let url = publicUrl ?? '';
   let listener: RequestListener = (request, response) => answerWhileStarting(request, response, url);
+  const answer: RequestListener = (request, response) => {
+    const refusal = refusalOf(request);
+    if (refusal) answerBare(request, response, refusal, url);
+    else listener(request, response);
+  };
   const server = createServer(
-    { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 },
-    (request, response) => listener(request, response),
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: arrivalMs,
+      requestTimeout: arrivalMs,
+      connectionsCheckingInterval: 500,
+      requireHostHeader: false, // judged below: Node's own answer has no body
+    },
+    answer,
   );
-  server.maxHeadersCount = 200;
+  // Node drops what is over the limit without a word; one more than is taken lets us notice.
+  server.maxHeadersCount = maxHeaders + 1;
+  server.on('connection', (socket: Socket) => {
+    socket.destroySoon = () => hangUp(socket); // what Node calls after an answer with Connection: close
+  });
+  server.on('checkExpectation', answer); // Node would answer 417; an expectation that nobody knows may be ignored
+  server.on('connect', (_, socket) => refuseSocket(socket as Socket, ['malformed_request', 'This service is no proxy.'], url));
   server.on('clientError', (error, socket) => answerClientError(error, socket as Socket, url));
   await bind(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -68,6 +90,15 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
+type BareRefusal = [code: ProblemCode, detail: string];
+
+/** What is refused before anybody looks at the path. */
+function refusalOf({ rawHeaders, headers, httpVersion }: IncomingMessage): BareRefusal | undefined {
+  if (rawHeaders.length / 2 > maxHeaders) return ['headers_too_large', `A request may have at most ${maxHeaders} headers.`];
+  if (headers.host === undefined && httpVersion === '1.1') return ['malformed_request', 'The Host header is missing.'];
+  return undefined;
+}
+
 function answerWhileStarting(request: IncomingMessage, response: ServerResponse, publicUrl: string) {
   if (request.url === '/healthz') {
     response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"status":"ok"}');
@@ -77,31 +108,47 @@ function answerWhileStarting(request: IncomingMessage, response: ServerResponse,
 }
 
 function answerUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
-  const body = bareProblem('unavailable', detail, request.url ?? '/', publicUrl);
-  response.writeHead(body.status, { 'Content-Type': 'application/problem+json', 'Retry-After': '1', 'X-Request-Id': body.request_id });
+  response.setHeader('Retry-After', '1');
+  answerBare(request, response, ['unavailable', detail], publicUrl);
+}
+
+function answerBare(request: IncomingMessage, response: ServerResponse, refusal: BareRefusal, publicUrl: string) {
+  const body = bareProblem(refusal, request.url ?? '/', publicUrl);
+  response.statusCode = body.status;
+  response.setHeader('Content-Type', 'application/problem+json').setHeader('X-Request-Id', body.request_id);
   response.end(JSON.stringify(body));
 }
 
-const parserProblems: Record<string, [ProblemCode, string]> = {
+const parserProblems: Record<string, BareRefusal> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers may have at most 16 KiB in all.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
 /** What the HTTP parser itself refuses is answered in the same shape as everything else. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket, publicUrl: string) {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [code, detail] = parserProblems[error.code ?? ''] ?? ['malformed_request', 'The request could not be read as HTTP.'];
-  const body = bareProblem(code, detail, '/', publicUrl);
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else refuseSocket(socket, parserProblems[error.code ?? ''] ?? ['malformed_request', 'The request could not be read as HTTP.'], publicUrl);
+}
+
+function refuseSocket(socket: Socket, refusal: BareRefusal, publicUrl: string) {
+  const body = bareProblem(refusal, '/', publicUrl);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${body.request_id}\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
+  hangUp(socket);
 }
 
-function bareProblem(code: ProblemCode, detail: string, instance: string, publicUrl: string) {
+/**
+ * Closes for writing at once, and altogether a moment later. Closed altogether while the client still sends, the connection
+ * would be reset and the answer lost; left to a client that does not hang up itself, it would stay for ever.
+ */
+function hangUp(socket: Socket) {
+  socket.end();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+function bareProblem([code, detail]: BareRefusal, instance: string, publicUrl: string) {
   return problemBody(new Refusal(code, detail), { publicUrl, instance, requestId: newRequestId() });
 }

@@ -11,8 +11,10 @@ export interface GuardedRequest {
   body?: string | Buffer;
   /** For everything together: names, connections, redirects, the last byte. */
   timeoutMs: number;
-  /** How much of the answer's body is read; then the connection is cut. */
+  /** How much of the answer's body is kept; then the connection is cut. */
   maxBytes: number;
+  /** An answer that does not say how long it is must end within so many bytes, or it is a fault. Not asked for if absent. */
+  maxOpenBytes?: number;
   /** None if 0: a redirect is then an answer like any other. */
   maxRedirects: number;
 }
@@ -52,12 +54,12 @@ export async function guardedRequest(address: string, options: GuardedRequest, n
 }
 
 async function follow(address: string, options: GuardedRequest, net: Net, signal: AbortSignal): Promise<GuardedAnswer> {
-  const { method = 'GET', headers = {}, body, maxBytes, maxRedirects } = options;
+  const { method = 'GET', headers = {}, body, maxRedirects } = options;
   let hop: Hop = { url: usableUrl(URL.parse(address), 'protocol', 'the URL'), method, headers: lowerCased(headers), body };
   for (let redirects = 0; ; redirects++) {
     const answer = await exchange(hop, options, net, signal);
     const target = maxRedirects > 0 ? redirectTarget(answer, hop.url) : undefined;
-    if (!target) return await read(answer, hop.url, maxBytes);
+    if (!target) return await read(answer, hop.url, options);
     answer.destroy();
     if (redirects === maxRedirects) throw new NetFault('redirect', 'too many redirects');
     hop = redirected(hop, answer.statusCode ?? 0, usableUrl(target, 'redirect', 'the redirect'));
@@ -116,13 +118,16 @@ async function exchange(
   });
 }
 
-async function read(answer: IncomingMessage, url: URL, maxBytes: number): Promise<GuardedAnswer> {
+async function read(answer: IncomingMessage, url: URL, { maxBytes, maxOpenBytes = 0 }: GuardedRequest): Promise<GuardedAnswer> {
+  const mustEndWithin = answer.headers['content-length'] === undefined ? maxOpenBytes : 0;
   const chunks: Buffer[] = [];
   let size = 0;
+  // Leaving the loop destroys the answer and its connection.
   for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
+    if (size <= maxBytes) chunks.push(chunk);
     size += chunk.length;
-    if (size > maxBytes) break; // leaving the loop destroys the answer and its connection
+    if (size > maxBytes && mustEndWithin === 0) break;
+    if (mustEndWithin > 0 && size > mustEndWithin) throw new NetFault('protocol', `the answer did not end within ${mustEndWithin} bytes`);
   }
   return {
     status: answer.statusCode ?? 0,

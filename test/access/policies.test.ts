@@ -1,6 +1,7 @@
 // What the database itself refuses, with no filter of ours in the statements. The tables are taken from its own
 // catalogue, so that a new one without policies, or without rows to try them on, fails here.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createUserWithRows } from '../support/rows-everywhere.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 type Row = Record<string, unknown>;
@@ -11,31 +12,7 @@ let other: TestUser;
 
 beforeAll(async () => {
   service = await startService();
-  [owner, other] = [await service.createUser('owners password'), await service.createUser('others password')];
-  for (const { id, email, api } of [owner, other]) {
-    const password = id === owner.id ? 'owners password' : 'others password';
-    await service.stranger.post('/api/session', { json: { email, password } });
-    await api.post('/api/v1/websites', { form: { domain: `site${id}.example` }, headers: { 'Idempotency-Key': 'once' } });
-    const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com' } });
-    const provider = await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
-    const [monitorId, providerId] = [monitor.body.data.id, provider.body.data.id];
-    await api.post(`/api/monitors/${monitorId}/notifications`, { json: { provider_id: providerId } });
-    await service.database.asEngine(async (em) => {
-      const [incident] = await em.execute<{ id: number }[]>(
-        `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
-        [id, monitorId],
-      );
-      await em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'down', 's', 'b')`, [
-        id,
-        incident?.id,
-        providerId,
-      ]);
-      await em.execute(`insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms) values (?, ?, now(), 1, 0, 5)`, [
-        id,
-        monitorId,
-      ]);
-    });
-  }
+  [owner, other] = [await createUserWithRows(service), await createUserWithRows(service)];
 });
 afterAll(() => service.stop());
 

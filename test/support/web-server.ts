@@ -27,11 +27,18 @@ export interface WebServer {
 
 interface Options {
   host?: string;
+  /** A free one, if absent. */
+  port?: number;
   certificate?: Certificate;
   script?: Script;
 }
 
-export async function startWebServer({ host = '127.0.0.1', certificate, script = scripts.accept() }: Options = {}): Promise<WebServer> {
+export async function startWebServer({
+  host = '127.0.0.1',
+  port: wanted = 0,
+  certificate,
+  script = scripts.accept(),
+}: Options = {}): Promise<WebServer> {
   const sockets = new Set<Socket>();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     response.on('error', () => {});
@@ -48,7 +55,7 @@ export async function startWebServer({ host = '127.0.0.1', certificate, script =
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => inner.listen(0, host, resolve));
+  await new Promise<void>((resolve) => inner.listen(wanted, host, resolve));
   const { port } = inner.address() as AddressInfo;
   const server: WebServer = {
     port,
@@ -83,10 +90,9 @@ export const scripts = {
     response.write('so far', () => response.socket?.destroy());
   },
   endless:
-    (status = 200): Script =>
+    (status = 200, chunk = Buffer.alloc(64 * 1024, 'x')): Script =>
     (_, response) => {
       response.writeHead(status);
-      const chunk = Buffer.alloc(64 * 1024, 'x');
       const more = () => {
         if (response.destroyed) return;
         if (response.write(chunk)) setImmediate(more);

@@ -1,0 +1,30 @@
+import type { TestService, TestUser } from './service.ts';
+
+/** A user with a row in every table, to try policies on. */
+export async function createUserWithRows(service: TestService): Promise<TestUser> {
+  const password = 'correct horse battery';
+  const user = await service.createUser(password);
+  const { id, email, api } = user;
+  await service.stranger.post('/api/session', { json: { email, password } });
+  await api.post('/api/v1/websites', { form: { domain: `site${id}.example` }, headers: { 'Idempotency-Key': 'once' } });
+  const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com' } });
+  const provider = await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
+  const [monitorId, providerId] = [monitor.body.data.id, provider.body.data.id];
+  await api.post(`/api/monitors/${monitorId}/notifications`, { json: { provider_id: providerId } });
+  await service.database.asEngine(async (em) => {
+    const [incident] = await em.execute<{ id: number }[]>(
+      `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
+      [id, monitorId],
+    );
+    await em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'down', 's', 'b')`, [
+      id,
+      incident?.id,
+      providerId,
+    ]);
+    await em.execute(`insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms) values (?, ?, now(), 1, 0, 5)`, [
+      id,
+      monitorId,
+    ]);
+  });
+  return user;
+}
