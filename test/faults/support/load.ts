@@ -69,10 +69,10 @@ export function startLoad(url: string, key: string, { connections = 16, perSecon
   };
 }
 
-type Kind = (domain: string) => [method: string, path: string, form?: string, key?: string];
+type Kind = (domain: string) => [method: string, path: string, form?: string | undefined, key?: string];
 
 const kinds: Kind[] = [
-  () => ['GET', '/api/v1/websites?per_page=20'],
+  () => ['GET', '/api/v1/websites?per_page=25'],
   (domain) => ['POST', '/api/v1/websites', `domain=${domain}`],
   () => ['GET', '/api/monitors'],
   (domain) => ['GET', `/api/v1/domains/${domain}`], // 404
