@@ -47,10 +47,10 @@ const get = (path: string) => send(undefined, service.url + path, { key: deploym
 const isList = async () => (await get('/api/v1/websites')).status === 200;
 
 fault(5, 'PostgreSQL restarted under load: 503 meanwhile, back within 5 s, no alert lost', async () => {
-  const alerts = 100;
+  const alerts = 40;
   const monitor = await createMonitor();
   const provider = await service.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
-  const load = startLoad(service.url, deployment.key, { perSecond: 150 });
+  const load = startLoad(service.url, deployment.key, { perSecond: 100 });
   await query(
     `with laid as (
        insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
@@ -59,19 +59,19 @@ fault(5, 'PostgreSQL restarted under load: 503 meanwhile, back within 5 s, no al
      insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, id, ?, 'down', 'S', 'B' from laid`,
     [alerts, monitor, provider.body.data.id],
   );
-  await expect.poll(() => mail.mails.length, { timeout: 10_000 }).toBeGreaterThan(5);
+  await expect.poll(() => mail.mails.length, { timeout: 10_000 }).toBeGreaterThan(3);
   await postgres.crash();
-  await expect.poll(() => load.outcome.statuses[503], { timeout: 10_000 }).toBeGreaterThan(100);
+  await expect.poll(() => load.outcome.statuses[503], { timeout: 10_000 }).toBeGreaterThan(50);
   const [ready, healthy] = [await get('/readyz'), await get('/healthz')];
   await postgres.start();
   const start = performance.now();
   await expect.poll(isList, { timeout: 10_000, interval: 20 }).toBe(true);
   const backMs = performance.now() - start;
+  const outcome = await load.stop();
   // Those under way at that moment are another worker's after the lease of a minute; here that minute is over at once.
   await query(`update alerts set next_attempt_at = now() where status = 'pending' returning id`);
   const statuses = () => query<{ status: string; count: number }>('select status, count(*)::int from alerts group by 1');
   await expect.poll(statuses, { timeout: 30_000, interval: 500 }).toEqual([{ status: 'sent', count: alerts }]);
-  const outcome = await load.stop();
   expect([ready.status, healthy.status]).toEqual([503, 200]);
   expect(backMs).toBeLessThan(5000);
   expect(Object.keys(outcome.statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
@@ -98,6 +98,8 @@ fault(
     const seen = target.requests.length;
     await expect.poll(() => target.requests.length, { timeout: 5000 }).toBeGreaterThan(seen);
 
+    // Connections stand open when it happens, and some are in use.
+    await Promise.all(Array.from({ length: 20 }, () => get('/api/v1/websites')));
     const end = performance.now() + 60_000;
     await postgres.freeze();
     const asked: Promise<Answered>[] = [];

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { generateKey } from '../../../src/access/api-key.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import { listening, type Running, run } from '../../support/process.ts';
@@ -38,13 +38,14 @@ export class Deployment {
 
   async serve(settings: Record<string, string> = {}, args: string[] = []): Promise<Serving> {
     const running = this.start(settings, args);
+    await said(running, 'Listening on');
     const url = await listening(running);
     return { ...running, url, api: new ApiClient(url, { Authorization: `Bearer ${this.key}` }) };
   }
 
   async work(settings: Record<string, string> = {}): Promise<Running> {
     const worker = this.start(settings, ['worker']);
-    await expect.poll(() => worker.printed(), { timeout: 20_000 }).toContain('The engine runs');
+    await said(worker, 'The engine runs');
     return worker;
   }
 
@@ -58,6 +59,11 @@ export class Deployment {
     for (const running of this.#running) await kill(running);
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Patient: several start at once on machines with few cores. */
+function said(running: Running, words: string) {
+  return vi.waitFor(() => expect(running.printed()).toContain(words), { timeout: 40_000 });
 }
 
 export async function kill({ child, ended }: Running) {
