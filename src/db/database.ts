@@ -57,6 +57,8 @@ interface Own {
   /** Returns what stops the listening. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
   connections(): Connections;
+  /** Whether it cannot be used any more. */
+  isLost?(): boolean;
   /** What is left to close after the ORM. */
   close?(): Promise<void>;
 }
@@ -86,7 +88,7 @@ class OrmDatabase implements Database {
 
   async #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {
     // Once closed, MikroORM would connect again.
-    if (this.#closing) throw unavailable();
+    if (this.#closing || this.#own.isLost?.()) throw unavailable();
     try {
       return await this.#orm.em.fork({ session }).transactional(work);
     } catch (error) {
