@@ -32,8 +32,7 @@ async function createMonitors(url: string, count: number) {
   }
 }
 
-const asEngine = <Row>(sql: string, parameters: unknown[] = []) =>
-  service.database.asEngine((em) => em.execute<Row[]>(sql, parameters));
+const asEngine = <Row>(sql: string, parameters: unknown[] = []) => service.database.asEngine((em) => em.execute<Row[]>(sql, parameters));
 
 /** For a process whose clock is off by so many hours; the monotonic clock is not. */
 const clockOff = (hours: number) => ({
@@ -86,74 +85,84 @@ async function checksOf({ printed }: Running): Promise<number> {
   return Number(count ?? 0);
 }
 
-fault(23, 'Four workers on 100,000 overdue monitors: no double claim', async () => {
-  const monitors = 100_000;
-  await createMonitors('https://shop.example', monitors);
-  const due = () => asEngine<{ count: number }>('select count(*)::int as count from monitors where next_check_at <= now()');
-  await expect.poll(async () => (await due())[0]?.count, { timeout: 20_000, interval: 500 }).toBe(monitors);
-  const workers = await Promise.all([1, 2, 3, 4].map(() => reopen(service.database)));
-  const start = performance.now();
-  const claimed = await Promise.all(
-    workers.map(async (worker) => {
-      const mine: number[] = [];
-      // Afterwards the first claims have run out.
-      while (performance.now() - start < (leaseSeconds - 1) * 1000) {
-        const claims = await worker.asEngine((em) => claimDueMonitors(em, 500));
-        if (claims.length === 0) break;
-        for (const { id } of claims) mine.push(id);
-      }
-      return mine;
-    }),
-  );
-  const seconds = (performance.now() - start) / 1000;
-  await Promise.all(workers.map((worker) => worker.close()));
-  const all = claimed.flat();
-  expect([all.length, new Set(all).size]).toEqual([monitors, monitors]);
-  return `${all.length} claims in ${seconds.toFixed(1)} s (${claimed.map((mine) => mine.length).join(', ')}), 0 twice`;
-}, 120_000);
-
-fault(24, 'A provider that hangs, one that answers 429, one that resets: the others are on time, theirs arrive later', async () => {
-  const others = await startCounterparts();
-  const sender = await startService({ delivery: others.delivery }, { net: others.net, engine: true });
-  try {
-    const { api, id } = await sender.createUser();
-    const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://shop.example', is_active: false } });
-    const healthy = [others.telegram.script, others.twilio.script, others.slack.script] as const;
-    others.telegram.script = scripts.hang();
-    others.twilio.script = scripts.accept('{"message":"Too Many Requests"}', 429, { 'Retry-After': '3' });
-    others.slack.script = scripts.reset();
+fault(
+  23,
+  'Four workers on 100,000 overdue monitors: no double claim',
+  async () => {
+    const monitors = 100_000;
+    await createMonitors('https://shop.example', monitors);
+    const due = () => asEngine<{ count: number }>('select count(*)::int as count from monitors where next_check_at <= now()');
+    await expect.poll(async () => (await due())[0]?.count, { timeout: 20_000, interval: 500 }).toBe(monitors);
+    const workers = await Promise.all([1, 2, 3, 4].map(() => reopen(service.database)));
     const start = performance.now();
-    for (const [type, provider] of Object.entries(others.providers)) {
-      const { body } = await api.post('/api/providers', { json: provider });
-      await sender.database.asEngine((em) =>
-        em.execute(
-          `with laid as (
+    const claimed = await Promise.all(
+      workers.map(async (worker) => {
+        const mine: number[] = [];
+        // Afterwards the first claims have run out.
+        while (performance.now() - start < (leaseSeconds - 1) * 1000) {
+          const claims = await worker.asEngine((em) => claimDueMonitors(em, 500));
+          if (claims.length === 0) break;
+          for (const { id } of claims) mine.push(id);
+        }
+        return mine;
+      }),
+    );
+    const seconds = (performance.now() - start) / 1000;
+    await Promise.all(workers.map((worker) => worker.close()));
+    const all = claimed.flat();
+    expect([all.length, new Set(all).size]).toEqual([monitors, monitors]);
+    return `${all.length} claims in ${seconds.toFixed(1)} s (${claimed.map((mine) => mine.length).join(', ')}), 0 twice`;
+  },
+  120_000,
+);
+
+fault(
+  24,
+  'A provider that hangs, one that answers 429, one that resets: the others are on time, theirs arrive later',
+  async () => {
+    const others = await startCounterparts();
+    const sender = await startService({ delivery: others.delivery }, { net: others.net, engine: true });
+    try {
+      const { api, id } = await sender.createUser();
+      const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://shop.example', is_active: false } });
+      const healthy = [others.telegram.script, others.twilio.script, others.slack.script] as const;
+      others.telegram.script = scripts.hang();
+      others.twilio.script = scripts.accept('{"message":"Too Many Requests"}', 429, { 'Retry-After': '3' });
+      others.slack.script = scripts.reset();
+      const start = performance.now();
+      for (const [type, provider] of Object.entries(others.providers)) {
+        const { body } = await api.post('/api/providers', { json: provider });
+        await sender.database.asEngine((em) =>
+          em.execute(
+            `with laid as (
              insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
              select ?, ?, now(), now(), 'HTTP 503' from generate_series(1, 3) returning id, user_id
            )
            insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, id, ?, 'down', 'S', ? from laid`,
-          [id, monitor.body.data.id, body.data.id, type],
-        ),
-      );
-    }
-    const sent = async () =>
-      sender.database.asUser(id, (em) =>
-        em.execute<{ type: string; seconds: number }[]>(
-          `select body as type, max(extract(epoch from done_at - created_at))::float8 as seconds from alerts
+            [id, monitor.body.data.id, body.data.id, type],
+          ),
+        );
+      }
+      const sent = async () =>
+        sender.database.asUser(id, (em) =>
+          em.execute<{ type: string; seconds: number }[]>(
+            `select body as type, max(extract(epoch from done_at - created_at))::float8 as seconds from alerts
             where status = 'sent' group by body having count(*) = 3 order by 2`,
-        ),
-      );
-    // The quick one is the last of them only by name; nothing of the others was taken so far.
-    await expect.poll(async () => (await sent()).map(({ type }) => type), { timeout: 10_000 }).toEqual(['email']);
-    const onTime = performance.now() - start;
-    [others.telegram.script, others.twilio.script, others.slack.script] = healthy;
-    await expect.poll(async () => (await sent()).length, { timeout: 45_000, interval: 250 }).toBe(4);
-    const all = await sent();
-    expect(all[0]?.type).toBe('email');
-    expect(onTime).toBeLessThan(10_000);
-    return all.map(({ type, seconds }) => `${type} after ${seconds.toFixed(1)} s`).join(', ');
-  } finally {
-    await sender.stop();
-    await others.close();
-  }
-}, 90_000);
+          ),
+        );
+      // The quick one is the last of them only by name; nothing of the others was taken so far.
+      await expect.poll(async () => (await sent()).map(({ type }) => type), { timeout: 10_000 }).toEqual(['email']);
+      const onTime = performance.now() - start;
+      [others.telegram.script, others.twilio.script, others.slack.script] = healthy;
+      await expect.poll(async () => (await sent()).length, { timeout: 45_000, interval: 250 }).toBe(4);
+      const all = await sent();
+      expect(all[0]?.type).toBe('email');
+      expect(onTime).toBeLessThan(10_000);
+      return all.map(({ type, seconds }) => `${type} after ${seconds.toFixed(1)} s`).join(', ');
+    } finally {
+      await sender.stop();
+      await others.close();
+    }
+  },
+  90_000,
+);
