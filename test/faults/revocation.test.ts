@@ -5,11 +5,11 @@ import { startService, type TestService, type TestUser } from '../support/servic
 import { fault } from './fault.ts';
 import { Deployment } from './support/deployment.ts';
 import { send } from './support/load.ts';
-import { type Proxy, startProxy } from './support/proxy.ts';
+import { type DatabaseProxy, startProxy } from './support/proxy.ts';
 
 let one: TestService;
 let user: TestUser;
-let proxy: Proxy;
+let proxy: DatabaseProxy;
 let deployment: Deployment;
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /** Stands between the service and PostgreSQL, and stops at a chosen moment. */
-export interface Proxy {
+export interface DatabaseProxy {
   url: string;
   /**
    * Resolves when the service has sent all of these, in this order, on one connection. From then on that connection is
@@ -20,7 +20,7 @@ interface Pair {
   opening: string;
 }
 
-export async function startProxy(target: string): Promise<Proxy> {
+export async function startProxy(target: string): Promise<DatabaseProxy> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
   let hold: { patterns: RegExp[]; passOn: boolean; reached(): void } | undefined;
