@@ -6,6 +6,8 @@ import type { Database } from './db/database.ts';
 import { openEmbedded } from './db/embedded.ts';
 import { migratePostgres, openPostgres } from './db/postgres.ts';
 
+const answeringMs = 1000;
+
 /** The database of the settings, migrated, and the keys that encrypt what is secret in it. */
 export async function openDatabase(config: Config, log: Logger): Promise<{ database: Database; secretKeys: Buffer[] }> {
   if (config.databaseUrl && config.migrateDatabaseUrl) {
@@ -14,7 +16,10 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     const database = await openPostgres(config.databaseUrl, entities, { poolSize: config.databasePoolSize });
     return { database, secretKeys: config.secretKeys ?? [] };
   }
-  const database = await openEmbedded(config.dataFolder, entities);
+  const database = await openEmbedded(config.dataFolder, entities, (error) => {
+    log.fatal(`The embedded database has given up: ${error.message}. If the disk is full, make room; then start again.`);
+    setTimeout(() => process.exit(1), answeringMs); // requests under way are told to come back
+  });
   log.info(`Using the embedded database in ${config.dataFolder}`);
   return { database, secretKeys: config.secretKeys ?? [keptSecretKey(config.dataFolder)] };
 }

@@ -63,6 +63,8 @@ interface Own {
   /** Runs statements in one transaction. */
   ask(statements: Statement[]): Promise<unknown[][]>;
   connections(): Connections;
+  /** Whether it cannot be used any more. */
+  isLost?(): boolean;
   /** What is left to close after the ORM. */
   close?(): Promise<void>;
 }
@@ -103,7 +105,7 @@ class OrmDatabase implements Database {
 
   async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
     // Once closed, MikroORM would connect again.
-    if (this.#closing) throw unavailable();
+    if (this.#closing || this.#own.isLost?.()) throw unavailable();
     try {
       return await work();
     } catch (error) {

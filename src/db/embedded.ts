@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
@@ -7,22 +7,42 @@ import { MikroORM } from '@mikro-orm/pglite';
 import { lockFolder } from './data-folder.ts';
 import { type Database, type Entities, openAs } from './database.ts';
 import { migrate, migrationSettings } from './migrate.ts';
+import { watchForPanic } from './panic.ts';
 
 /**
  * PostgreSQL inside this process with its files in `folder`, migrated and ready to serve. It writes without fsync: safe
- * against a killed process, not against a power failure.
+ * against a killed process, not against a power failure. `onPanic` hears that it has given up for good.
  */
-export async function openEmbedded(folder: string, entities: Entities): Promise<Database> {
+export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void): Promise<Database> {
   const unlock = lockFolder(folder);
   const dataDir = join(folder, 'postgres');
-  // A ready-made cluster saves the seconds that initdb takes.
-  const pglite = await (existsSync(dataDir) ? PGlite.create({ dataDir }) : PGlite.create({ dataDir, loadDataDir: await freshCluster() }));
+  // A first start that was broken off leaves files that nobody can start from, and nothing of anybody's.
+  const unfinished = join(folder, 'unfinished');
+  if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
+  if (!existsSync(dataDir)) writeFileSync(unfinished, '');
+  const pglite = await start(dataDir);
+  const hasPanicked = watchForPanic(pglite, onPanic);
   await migrateEmbedded(pglite);
-  return serveFrom(pglite, entities, unlock);
+  rmSync(unfinished, { force: true });
+  return serveFrom(pglite, entities, { unlock, isLost: hasPanicked });
+}
+
+async function start(dataDir: string): Promise<PGlite> {
+  try {
+    // A ready-made cluster saves the seconds that initdb takes.
+    return await (existsSync(dataDir) ? PGlite.create({ dataDir }) : PGlite.create({ dataDir, loadDataDir: await freshCluster() }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The embedded database in ${dataDir} does not start. Is the disk full? It says: ${why}`, { cause: error });
+  }
 }
 
 /** Serves from a migrated PGlite that is this process's alone. */
-export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () => {}): Promise<Database> {
+export async function serveFrom(
+  pglite: PGlite,
+  entities: Entities,
+  { unlock = () => {}, isLost = (): boolean => false } = {},
+): Promise<Database> {
   // PGlite's own session is a superuser, whom no policy binds.
   await pglite.exec(`
     do $$ begin
@@ -45,6 +65,7 @@ export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () 
       }),
     // Its one connection never waits for another process; what waits, waits inside this one.
     connections: () => ({ busy: 0, idle: 1, waiting: 0 }),
+    isLost,
     async close() {
       await pglite.close();
       unlock();

@@ -31,6 +31,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
         created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ));
         created.on('connect', endWhenSilent);
+        takeBackLost(created);
       },
       // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
       // few rows of one user, starting them takes longer than the work.
@@ -65,6 +66,23 @@ function runBatch(pool: Pool | undefined, statements: Statement[]): Promise<unkn
 function endWhenSilent(client: pg.PoolClient) {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
   stream.setTimeout(silenceMs, () => stream.destroy(new Error('Connection terminated: the database has fallen silent')));
+}
+
+/**
+ * The query builder never gives back a connection that is lost in a transaction (kysely issue 1990), so that after a
+ * restart of the server the pool would be full of dead ones.
+ */
+function takeBackLost(pool: pg.Pool) {
+  const taken = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => taken.add(client));
+  pool.on('release', (_error, client) => taken.delete(client));
+  pool.on('connect', (client) =>
+    client.once('end', () => {
+      if (!taken.has(client)) return;
+      client.release(true);
+      client.release = () => {}; // should its holder give it back after all
+    }),
+  );
 }
 
 /** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */

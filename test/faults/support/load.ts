@@ -27,10 +27,21 @@ export interface Load {
   stop(): Promise<Outcome>;
 }
 
+interface LoadOptions {
+  connections?: number;
+  perSecond?: number;
+  /** Deletes what it made, so that lists do not grow. */
+  tidy?: boolean;
+}
+
 let loads = 0;
 
 /** Readers, writers and those who are refused, over a few kept connections, as quickly as answers come or at a set rate. */
-export function startLoad(url: string, key: string, { connections = 16, perSecond = Number.POSITIVE_INFINITY } = {}): Load {
+export function startLoad(
+  url: string,
+  key: string,
+  { connections = 16, perSecond = Number.POSITIVE_INFINITY, tidy = false }: LoadOptions = {},
+): Load {
   const name = `load-${process.pid}-${++loads}`;
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const outcome: Outcome = { answers: 0, statuses: {}, shapeless: 0, slowestMs: 0, created: [] };
@@ -41,13 +52,20 @@ export function startLoad(url: string, key: string, { connections = 16, perSecon
   async function one(turn: number) {
     const domain = `${name}-${turn}.example`;
     const [method, path, form, sentKey = key] = kinds[turn % kinds.length]?.(domain) ?? ['GET', '/healthz'];
-    const { status, contentType, ms } = await send(agent, url + path, { method, key: sentKey, ...(form && { form }) });
+    const answer = await send(agent, url + path, { method, key: sentKey, ...(form && { form }) });
+    note(answer);
+    if (answer.status === 201) outcome.created.push(domain);
+    if (answer.status === 201 && tidy) {
+      note(await send(agent, `${url}/api/v1/websites/${JSON.parse(answer.body).data.id}`, { method: 'DELETE', key }));
+    }
+    if (answer.status === 0) await pause(20); // refused at once: not to spin
+  }
+
+  function note({ status, contentType, ms }: Answered) {
     outcome.answers++;
     outcome.statuses[status] = (outcome.statuses[status] ?? 0) + 1;
     outcome.slowestMs = Math.max(outcome.slowestMs, ms);
     if (status >= 500 && !contentType.startsWith('application/problem+json')) outcome.shapeless++;
-    if (status === 201) outcome.created.push(domain);
-    if (status === 0) await pause(20); // refused at once: not to spin
   }
 
   const clients = Array.from({ length: connections }, async () => {
@@ -69,10 +87,10 @@ export function startLoad(url: string, key: string, { connections = 16, perSecon
   };
 }
 
-type Kind = (domain: string) => [method: string, path: string, form?: string, key?: string];
+type Kind = (domain: string) => [method: string, path: string, form?: string | undefined, key?: string];
 
 const kinds: Kind[] = [
-  () => ['GET', '/api/v1/websites?per_page=20'],
+  () => ['GET', '/api/v1/websites?per_page=25'],
   (domain) => ['POST', '/api/v1/websites', `domain=${domain}`],
   () => ['GET', '/api/monitors'],
   (domain) => ['GET', `/api/v1/domains/${domain}`], // 404

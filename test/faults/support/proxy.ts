@@ -1,13 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /** Stands between the service and PostgreSQL, and stops at a chosen moment. */
-export interface Proxy {
+export interface DatabaseProxy {
   url: string;
   /**
-   * Resolves when the service sends what matches. From then on that connection is silent: what matched is not passed on,
-   * or, with `passOn`, only its answer is kept back.
+   * Resolves when the service has sent all of these, in this order, on one connection. From then on that connection is
+   * silent: the last is not passed on, or, with `passOn`, only its answer is kept back.
    */
-  holdAt(pattern: RegExp, options?: { passOn?: boolean }): Promise<void>;
+  holdAt(patterns: RegExp[], options?: { passOn?: boolean }): Promise<void>;
   /** Connections that sent what matches, now or later, hear nothing any more and do not notice. */
   silence(pattern: RegExp): void;
   close(): Promise<void>;
@@ -20,10 +20,10 @@ interface Pair {
   opening: string;
 }
 
-export async function startProxy(target: string): Promise<Proxy> {
+export async function startProxy(target: string): Promise<DatabaseProxy> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
-  let hold: { pattern: RegExp; passOn: boolean; reached(): void } | undefined;
+  let hold: { patterns: RegExp[]; passOn: boolean; reached(): void } | undefined;
   let silenced: RegExp | undefined;
 
   const listener = createServer((service) => {
@@ -31,9 +31,12 @@ export async function startProxy(target: string): Promise<Proxy> {
     const pair = { service, server, opening: '' };
     pairs.add(pair);
     let isSilent = false;
+    let seen = 0;
     service.on('data', (data) => {
-      pair.opening ||= data.toString('latin1');
-      if (hold?.pattern.test(data.toString('latin1'))) {
+      const text = data.toString('latin1');
+      pair.opening ||= text;
+      if (hold?.patterns[seen]?.test(text)) seen++;
+      if (hold && seen === hold.patterns.length) {
         isSilent = true;
         if (hold.passOn) server.write(data);
         hold.reached();
@@ -59,9 +62,9 @@ export async function startProxy(target: string): Promise<Proxy> {
   url.port = String((listener.address() as { port: number }).port);
   return {
     url: url.href,
-    holdAt: (pattern, { passOn = false } = {}) =>
+    holdAt: (patterns, { passOn = false } = {}) =>
       new Promise((resolve) => {
-        hold = { pattern, passOn, reached: resolve };
+        hold = { patterns, passOn, reached: resolve };
       }),
     silence(pattern) {
       silenced = pattern;

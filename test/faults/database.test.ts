@@ -1,0 +1,144 @@
+// What becomes of the service when its database dies or stands still. The server is the test's own.
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { entities } from '../../src/app.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { startWebServer, type WebServer } from '../support/web-server.ts';
+import { fault } from './fault.ts';
+import { Deployment, type Serving } from './support/deployment.ts';
+import { type Answered, send, startLoad } from './support/load.ts';
+import { createPostgres, type PostgresServer } from './support/postgres.ts';
+
+let postgres: PostgresServer;
+let deployment: Deployment;
+let service: Serving;
+let mail: MailServer;
+let target: WebServer;
+
+beforeAll(async () => {
+  [postgres, mail, target] = await Promise.all([createPostgres(), startMailServer(), startWebServer()]);
+  deployment = await Deployment.create({ DATABASE_URL: postgres.url, SMTP_URL: `smtp://${mail.host}` });
+  service = await deployment.serve();
+});
+afterAll(async () => {
+  await deployment?.remove();
+  await postgres?.remove();
+  await mail.close();
+  await target.close();
+});
+
+/** A transaction of the engine from outside the service. */
+async function query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+  const database = await openPostgres(postgres.url, entities, { poolSize: 1 });
+  try {
+    return await database.asEngine((em) => em.execute<Row[]>(sql, parameters));
+  } finally {
+    await database.close();
+  }
+}
+
+async function createMonitor(): Promise<number> {
+  const { body } = await service.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: target.url, interval: 30 } });
+  return body.data.id;
+}
+
+const get = (path: string) => send(undefined, service.url + path, { key: deployment.key });
+const isList = async () => (await get('/api/v1/websites')).status === 200;
+
+fault(5, 'PostgreSQL restarted under load: 503 meanwhile, back within 5 s, no alert lost', async () => {
+  const alerts = 40;
+  const monitor = await createMonitor();
+  const provider = await service.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
+  const load = startLoad(service.url, deployment.key, { perSecond: 100 });
+  await query(
+    `with laid as (
+       insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+       select m.user_id, m.id, now(), now(), 'HTTP 503' from monitors m, generate_series(1, ?) where m.id = ? returning id, user_id
+     )
+     insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, id, ?, 'down', 'S', 'B' from laid`,
+    [alerts, monitor, provider.body.data.id],
+  );
+  await expect.poll(() => mail.mails.length, { timeout: 10_000 }).toBeGreaterThan(3);
+  await postgres.crash();
+  await expect.poll(() => load.outcome.statuses[503], { timeout: 10_000 }).toBeGreaterThan(50);
+  const [ready, healthy] = [await get('/readyz'), await get('/healthz')];
+  await postgres.start();
+  const start = performance.now();
+  await expect.poll(isList, { timeout: 10_000, interval: 20 }).toBe(true);
+  const backMs = performance.now() - start;
+  const outcome = await load.stop();
+  // Those under way at that moment are another worker's after the lease of a minute; here that minute is over at once.
+  await query(`update alerts set next_attempt_at = now() where status = 'pending' returning id`);
+  const statuses = () => query<{ status: string; count: number }>('select status, count(*)::int from alerts group by 1');
+  await expect.poll(statuses, { timeout: 30_000, interval: 500 }).toEqual([{ status: 'sent', count: alerts }]);
+  expect([ready.status, healthy.status]).toEqual([503, 200]);
+  expect(backMs).toBeLessThan(5000);
+  expect(Object.keys(outcome.statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
+  expect(outcome.shapeless).toBe(0);
+  expect(new Set(mail.mails.map(({ parsed }) => parsed.messageId)).size).toBe(alerts);
+  const { body } = await service.api.get('/api/v1/websites');
+  expect(body.meta.total).toBeGreaterThanOrEqual(outcome.created.length);
+  return `${outcome.statuses[503]} × 503, back after ${Math.round(backMs)} ms, ${alerts} of ${alerts} alerts sent, ${mail.mails.length - alerts} twice`;
+});
+
+fault(
+  6,
+  'PostgreSQL frozen for 60 s: readyz 503, healthz 200, requests answered 503 within 20 s, no false "down"',
+  async () => {
+    const monitors = await Promise.all(Array.from({ length: 10 }, createMonitor));
+    const states = async () => (await service.api.get('/api/monitors?pageSize=100')).body.data;
+    await expect
+      .poll(async () => new Set((await states()).map((row: { status: string }) => row.status)), { timeout: 20_000 })
+      .toEqual(new Set(['up']));
+    // Some checks are under way when it happens.
+    const answer = target.script;
+    target.script = (request, response) => void setTimeout(() => answer(request, response), 1000);
+    await query('update monitors set next_check_at = now() returning id');
+    const seen = target.requests.length;
+    await expect.poll(() => target.requests.length, { timeout: 5000 }).toBeGreaterThan(seen);
+
+    // Connections stand open when it happens, and some are in use.
+    await Promise.all(Array.from({ length: 20 }, () => get('/api/v1/websites')));
+    const end = performance.now() + 60_000;
+    await postgres.freeze();
+    const asked: Promise<Answered>[] = [];
+    const probes: { ready: Answered; healthy: Answered }[] = [];
+    while (performance.now() < end) {
+      // More than there are connections in the pool.
+      for (let request = 0; request < 10; request++) {
+        asked.push(get('/api/v1/websites'));
+        asked.push(
+          send(undefined, `${service.url}/api/v1/websites`, { method: 'POST', key: deployment.key, form: 'domain=frozen.example' }),
+        );
+      }
+      const [ready, healthy] = await Promise.all([get('/readyz'), get('/healthz')]);
+      probes.push({ ready, healthy });
+      await pause(Math.max(0, Math.min(3000, end - performance.now())));
+    }
+    const answers = await Promise.race([Promise.all(asked.slice(0, -20)), pause(20_000, [])]);
+    await postgres.thaw();
+    const start = performance.now();
+    await expect.poll(isList, { timeout: 20_000, interval: 50 }).toBe(true);
+    const backMs = performance.now() - start;
+
+    const slowest = (answered: Answered[]) => Math.round(Math.max(...answered.map(({ ms }) => ms)));
+    expect(new Set(answers.map(({ status, contentType }) => `${status} ${contentType}`))).toEqual(
+      new Set(['503 application/problem+json']),
+    );
+    expect(slowest(answers)).toBeLessThan(20_000);
+    expect(new Set(probes.map(({ ready, healthy }) => `${ready.status} ${healthy.status}`))).toEqual(new Set(['503 200']));
+    expect(slowest(probes.map(({ ready }) => ready))).toBeLessThan(5000);
+    await Promise.all(asked);
+    // Checks go on, and nothing of this was the monitors' fault.
+    const before = target.requests.length;
+    await expect.poll(() => target.requests.length, { timeout: 40_000 }).toBeGreaterThan(before + 3);
+    const [faults] = await query<{ count: number }>('select count(*)::int as count from incidents where resolved_at is null');
+    expect(faults?.count).toBe(0);
+    for (const row of await states()) expect(row).toMatchObject({ status: 'up', last_error: null });
+    const [failed] = await query<{ failures: number }>('select sum(failures)::int as failures from check_hours');
+    expect(failed?.failures).toBe(0);
+    return `${answers.length} × 503, slowest after ${slowest(answers)} ms; readyz after ${slowest(probes.map(({ ready }) => ready))} ms; back after ${Math.round(backMs)} ms; ${monitors.length} monitors up`;
+  },
+  180_000,
+);
