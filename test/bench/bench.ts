@@ -44,7 +44,7 @@ try {
 }
 
 async function measure(seeded: Seeded) {
-  const env = { BENCH_DATABASE_URL: url, BENCH_USER: `${seeded.userId}` };
+  const env = { BENCH_DATABASE_URL: url, BENCH_USER: `${seeded.userId}`, BENCH_RATE_LIMIT: '100000000' };
   const own = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 1).toString('base64'), PORT: '0' };
   const serve = [join(root, 'src/start.mjs'), 'serve', '--no-engine'];
   const start = async (...of: Parameters<typeof Contender.start>) => {
@@ -54,7 +54,7 @@ async function measure(seeded: Seeded) {
   };
   const others = [];
   for (const other of options.against.split(',')) {
-    others.push(await start(other, [join(import.meta.dirname, `contenders/${other}.ts`)], env, folder));
+    others.push(await start(other, [join(import.meta.dirname, `peers/${other}.ts`)], env, folder));
   }
   const ours = await start('ours', serve, { ...own, RATE_LIMIT_PER_MINUTE: '1000000' }, folder);
   const strict = await start('ours strict', serve, { ...own, RATE_LIMIT_PER_MINUTE: '1' }, folder);

@@ -41,7 +41,14 @@ export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
       status: 201,
       goals: { limit: 0.6 },
     },
-    { name: 'update a website', method: 'PATCH', path: website, form: () => `favorite=${++made % 2}`, status: 200, goals: { limit: 0.6 } },
+    {
+      name: 'update a website',
+      method: 'PATCH',
+      path: website,
+      form: () => `favorite=${++made % 2 === 0}`,
+      status: 200,
+      goals: { limit: 0.6 },
+    },
     {
       name: 'refuse a bad key (401)',
       method: 'GET',
