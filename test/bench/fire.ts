@@ -33,7 +33,9 @@ export async function fire(contender: Contender, scenario: Scenario, key: string
   const expected = isLimit && scenario.limitPath ? 200 : scenario.status;
   const others = Object.entries(result.statusCodeStats ?? {}).filter(([status]) => Number(status) !== expected);
   if (others.length > 0 || result.errors > 0) {
-    throw new Error(`${contender.name}, ${scenario.name}: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`);
+    const headers = { Authorization: scenario.authorization ?? `Bearer ${key}` };
+    const sample = await (await fetch(contender.url + scenario.path, { headers })).text();
+    throw new Error(`${contender.name}, ${scenario.name}: ${JSON.stringify(result.statusCodeStats)}, such as ${sample}`);
   }
   return { perSecond: result.requests.total / result.duration, cpuMicroseconds: (cpu / result.requests.total) * 1e6 };
 }

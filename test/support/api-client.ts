@@ -21,10 +21,12 @@ interface Options {
 export class ApiClient {
   readonly #url: string;
   readonly #headers: Record<string, string>;
+  readonly #options: { isMock?: boolean };
 
-  constructor(url: string, headers: Record<string, string> = {}) {
+  constructor(url: string, headers: Record<string, string> = {}, options: { isMock?: boolean } = {}) {
     this.#url = url;
     this.#headers = headers;
+    this.#options = options;
   }
 
   get = (path: string, options?: Options) => this.request('GET', path, options);
@@ -43,7 +45,7 @@ export class ApiClient {
     });
     const text = await response.text();
     const answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
-    holdAgainstContract(method, path, answer);
+    holdAgainstContract(method, path, answer, this.#options);
     return answer;
   }
 }
