@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startMock } from './start-mock.ts';
+import { startMock } from '../support/mock.ts';
 
 interface Pair {
   key: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Configuration } from '../../generated/client/src/index.ts';
+import { startMock } from '../support/mock.ts';
 import { lifeOfAMonitor, lifeOfAWebsite } from './lives.ts';
-import { startMock } from './start-mock.ts';
 
 let mock: Awaited<ReturnType<typeof startMock>>;
 let configuration: Configuration;

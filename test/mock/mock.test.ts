@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
-import { ApiClient } from '../support/api-client.ts';
+import type { ApiClient } from '../support/api-client.ts';
 import { type RunningMock, startMock } from '../support/mock.ts';
 import { run } from '../support/process.ts';
 import { type Sample, samples } from './requests.ts';
@@ -15,7 +15,7 @@ let by: Record<Sample['as'], ApiClient>;
 beforeAll(async () => {
   mock = await startMock();
   api = mock.api;
-  by = { key: api, session: new ApiClient(mock.url, { Cookie: 'sitekeeper_session=any' }), stranger: new ApiClient(mock.url) };
+  by = { key: api, session: mock.as({ Cookie: 'sitekeeper_session=any' }), stranger: mock.as({}) };
 });
 afterAll(async () => {
   expect(await mock.stop()).toBe(0);
@@ -151,7 +151,7 @@ test('an unknown path is our 404, also outside both APIs; another method our 405
 });
 
 test('a Bearer value or a cookie is asked for, and any passes', async () => {
-  const get = (headers: Record<string, string>) => new ApiClient(mock.url, headers).get('/api/monitors');
+  const get = (headers: Record<string, string>) => mock.as(headers).get('/api/monitors');
   const refused = await get({});
   expect([refused.status, refused.body.code, refused.headers.get('WWW-Authenticate')]).toEqual([401, 'unauthenticated', 'Bearer']);
   expect((await get({ Authorization: 'Basic dTpw' })).body.code).toBe('invalid_key');

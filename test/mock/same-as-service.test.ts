@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { headers } = await service.stranger.post('/api/session', { json: { email: user.email, password } });
   const cookie = headers.get('Set-Cookie')?.split(';')[0] ?? '';
   ofService = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), stranger: service.stranger };
-  ofMock = { key: mock.api, session: new ApiClient(mock.url, { Cookie: cookie }), stranger: new ApiClient(mock.url) };
+  ofMock = { key: mock.api, session: mock.as({ Cookie: cookie }), stranger: mock.as({}) };
 });
 afterAll(async () => {
   await Promise.all([mock.stop(), service.stop(), mail.close()]);
