@@ -87,14 +87,14 @@ app.use(
   }),
 );
 app.use(express.json(), express.urlencoded({ extended: false }));
-for (const [document, others] of [
-  [websites, /^\/api\/(?!v1\/)/],
-  [monitoring, /^\/api\/v1\//],
-] as const) {
+const validators = [websites, monitoring].map((document) => {
   // Its Ajv takes the ids in links for ids of schemas.
   const apiSpec = { ...withoutLinks(document), servers: [{ url: new URL(document.servers[0]?.url ?? '').pathname }] };
-  app.use(OpenApiValidator.middleware({ apiSpec: apiSpec as never, validateSecurity: false, validateApiSpec: false, ignorePaths: others }));
-}
+  return express
+    .Router()
+    .use(OpenApiValidator.middleware({ apiSpec: apiSpec as never, validateSecurity: false, validateRequests: { coerceTypes: true } }));
+});
+app.use((request, response, next) => validators[request.path.startsWith('/api/v1/') ? 0 : 1]?.(request, response, next));
 
 app.get('/api/v1/websites', async (request, response) => {
   const perPage = Number(request.query.per_page);
