@@ -76,7 +76,7 @@ texts.push(
 texts.push(
   'x'.repeat(101),
   'x'.repeat(300),
-  'x'.repeat(3000),
+  'x'.repeat(2000),
   'é'.repeat(128),
   '\n',
   '\r\nX-Injected: 1',
