@@ -17,10 +17,10 @@ export interface Listening {
 }
 
 /** How long a whole request may take to arrive, so that slow clients hold nothing for long. */
-const arrivalMs = 7000;
+const arrivalMs = 6000;
 const maxHeaders = 200;
 /** How long a client has to read the last answer. */
-const lingerMs = 500;
+const lingerMs = 1500;
 
 /** Listens at once, so that a port that is taken is noticed before anything is changed. */
 export async function listen({ host, port, publicUrl }: { host: string; port: number; publicUrl?: string }): Promise<Listening> {

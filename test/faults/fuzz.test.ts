@@ -73,7 +73,7 @@ async function prepare({ id, body }: ContractOperation, turn: number): Promise<V
   const examples = Object.keys(body?.examples ?? {});
   const withSession = (turn / round) % 8 === 0;
   const user = await service.createUser(withSession ? password : undefined);
-  const request = await validRequest(id, { service, user }, examples[turn % examples.length]);
+  const request = await validRequest(id, { service, user }, examples[(turn / round) % examples.length]);
   if (request.headers.Cookie !== undefined) return request;
   return { ...request, headers: withSession ? await signIn(service, user.email) : await keyOf(user) };
 }
