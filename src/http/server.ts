@@ -41,8 +41,6 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
     },
     answer,
   );
-  // Node drops what is over the limit without a word; one more than is taken lets us notice.
-  server.maxHeadersCount = maxHeaders + 1;
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => hangUp(socket); // what Node calls after an answer with Connection: close
   });
