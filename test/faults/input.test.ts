@@ -171,9 +171,9 @@ fault(12, 'text/plain JSON with a cookie: 415; an unsafe request from another si
 /** What the user has, as far as the user can see. */
 async function seen(): Promise<string[]> {
   const lists = ['/api/v1/websites', '/api/monitors', '/api/providers', '/api/keys', '/api/session'];
-  // Keys remember when they were used; that may change.
+  // Keys remember when they were used, and a session in use lasts longer.
   return Promise.all(
-    lists.map(async (path) => (await service.stranger.get(path, { headers: cookie })).text.replace(/"last_used_at":[^,}]*/g, '')),
+    lists.map(async (path) => (await service.stranger.get(path, { headers: cookie })).text.replace(/"(last_used|expires)_at":[^,}]*/g, '')),
   );
 }
 
