@@ -10,9 +10,15 @@ export interface PageLinks {
   next: string | null;
 }
 
+/** What may stand in a query as it is (RFC 3986); clients send more than that. */
+const notInQuery = /[^\w!$'()*+,;=:@/?.~%-]/g;
+
 /** The neighbouring pages of a list, with the caller's other parameters kept as they were sent. */
 export function pageLinks({ path, query }: Url, page: number, lastPage: number): PageLinks {
-  const others = query.split('&').filter((pair) => pair !== '' && decodeURIComponent(pair.split('=')[0] ?? '') !== 'page');
+  const others = query
+    .split('&')
+    .filter((pair) => pair !== '' && decodeURIComponent(pair.split('=')[0] ?? '') !== 'page')
+    .map((pair) => pair.replace(notInQuery, encodeURIComponent));
   const link = (number: number) => `${path}?${[...others, `page=${number}`].join('&')}`;
   return {
     first: link(1),

@@ -20,10 +20,10 @@ export interface Listening {
 
 const breakOffMs = 6000;
 /** How long a whole request may take to arrive, so that slow clients hold nothing for long. */
-const arrivalMs = 7000;
+const arrivalMs = 6000;
 const maxHeaders = 200;
 /** How long a client has to read the last answer. */
-const lingerMs = 500;
+const lingerMs = 1500;
 
 /** Listens at once, so that a port that is taken is noticed before anything is changed. */
 export async function listen({ host, port, publicUrl }: { host: string; port: number; publicUrl?: string }): Promise<Listening> {
@@ -44,8 +44,6 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
     },
     answer,
   );
-  // Node drops what is over the limit without a word; one more than is taken lets us notice.
-  server.maxHeadersCount = maxHeaders + 1;
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => hangUp(socket); // what Node calls after an answer with Connection: close
   });

@@ -94,6 +94,7 @@ fault(9, '1,000 headers, 17 KiB of headers: 431; what the HTTP parser refuses is
     'HTTP/9.9': 'GET / HTTP/9.9\r\n\r\n',
     'an unknown method': `FETCH / HTTP/1.1\r\nHost: x\r\n${close}`,
     'a blank in the path': `GET /a b HTTP/1.1\r\nHost: x\r\n${close}`,
+    'a path that is not ASCII': `GET /b\xfccher HTTP/1.1\r\nHost: x\r\n${close}`,
     'no Host': `GET /api/monitors HTTP/1.1\r\n${close}`,
     'a proxy request': 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n',
     'NUL in a header': `${get}X-Nul: a\0b\r\n${close}`,

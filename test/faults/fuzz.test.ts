@@ -39,39 +39,41 @@ fault(
     const changes = mutationsFor(seed, total);
     const statuses: Record<number, number> = {};
     const succeeded = new Set<string>();
-    for (let first = 0; first < total; first += round) {
+    const breaches: string[] = [];
+    const runRound = async (first: number) => {
       const operation = all[(first / round) % all.length] as ContractOperation;
       const valid = await prepare(operation, first);
       const requests = changes.slice(first, first + round).map((change) => mutate(operation, valid, change));
       await Promise.all(
         requests.map(async (request, index) => {
-          const about = `seed ${seed}, request ${first + index}: ${JSON.stringify(request).slice(0, 1000)}`;
-          const answer = await send(request).catch((cause) => Promise.reject(new Error(about, { cause })));
-          expect(answer.status, `${about}\n${answer.text}`).not.toBe(500);
+          const answer = await send(request);
           try {
+            if (answer.status === 500) throw new Error(answer.text);
             holdAgainstContract(request.method, request.path, answer);
-          } catch (cause) {
-            throw new Error(about, { cause });
+          } catch (error) {
+            breaches.push(`seed ${seed}, request ${first + index}: ${JSON.stringify(request).slice(0, 1000)}\n${(error as Error).message}`);
           }
           statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
           if (answer.status < 300) succeeded.add(operation.id);
         }),
       );
-    }
+    };
+    for (let first = 0; first < total; first += 4 * round) await Promise.all([0, 1, 2, 3].map((next) => runRound(first + next * round)));
+    expect(breaches).toEqual([]);
     // Otherwise they would all have been refused at the door.
     expect(all.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([]);
     const counts = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`);
     return `seed ${seed}, ${all.length} operations: ${counts.join(', ')}`;
   },
-  180_000,
+  300_000,
 );
 
 /** A valid request of a user of its own, in turn with a key and with a session. */
 async function prepare({ id, body }: ContractOperation, turn: number): Promise<ValidRequest> {
   const examples = Object.keys(body?.examples ?? {});
-  const withSession = (turn / round) % 4 === 0;
+  const withSession = (turn / round) % 8 === 0;
   const user = await service.createUser(withSession ? password : undefined);
-  const request = await validRequest(id, { service, user }, examples[turn % examples.length]);
+  const request = await validRequest(id, { service, user }, examples[(turn / round) % examples.length]);
   if (request.headers.Cookie !== undefined) return request;
   return { ...request, headers: withSession ? await signIn(service, user.email) : await keyOf(user) };
 }
@@ -84,7 +86,9 @@ async function keyOf({ api }: TestUser): Promise<{ Authorization: string }> {
 function send({ method, path, headers, body }: WireRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
-    const request = http.request(service.url + path, { method, headers: { ...headers, ...length }, agent });
+    const { hostname, port } = new URL(service.url);
+    // The path as it is: in a URL, `..` would be resolved before it is sent.
+    const request = http.request({ hostname, port, path, method, headers: { ...headers, ...length }, agent });
     request.on('error', reject);
     request.on('response', async (response) => {
       const text = await readText(response);

@@ -211,3 +211,20 @@ test('431 for 17 KiB of headers', async () => {
   expect(response.status).toBe(431);
   expect(await response.json()).toMatchObject({ code: 'headers_too_large', type: `${service.url}/docs/problems/headers_too_large` });
 });
+
+test('431 for 1,000 headers, however short', async () => {
+  const response = await fetch(`${service.url}/api/monitors`, {
+    headers: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`h${index}`, '1'])),
+  });
+  expect(response.status).toBe(431);
+  expect(await response.json()).toMatchObject({ code: 'headers_too_large' });
+});
+
+test('a 422 stays as small as the contract says, whatever the body is made of', async () => {
+  const bodies = [
+    `${'['.repeat(20_000)}${'"\\u0000",'.repeat(20_000)}1${']'.repeat(20_000)}`,
+    `{${Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join()}}`,
+    `{"${'x'.repeat(100_000)}":1}`,
+  ];
+  for (const raw of bodies) expect((await user.api.post('/api/monitors', { headers: json, raw })).status).toBe(422);
+});

@@ -105,6 +105,11 @@ test.each([
   expect((await user.api.get('/api/providers')).body.meta.total).toBe(0);
 });
 
+test.each(['[]', '[{"provider_type":"email"}]', '"email"', '1', 'null'])('createProvider: 422 for %s, which is no object', async (raw) => {
+  const { status, body } = await user.api.post('/api/providers', { headers: { 'Content-Type': 'application/json' }, raw });
+  expect([status, body.code]).toEqual([422, 'validation_failed']);
+});
+
 test('createProvider: 409 over the quota', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => create(examples.email)));
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(6);

@@ -190,6 +190,15 @@ test.each([
   await expectFault(get(`http://${outside}:${(server.address() as { port: number }).port}/`), 'protocol', 'the answer is not valid HTTP');
 });
 
+test('an answer that does not say how long it is must end where that is asked for; a longer one that says so is cut', async () => {
+  outer.script = scripts.endless();
+  await expectFault(get(outer.url, { maxOpenBytes: 100_000 }), 'protocol', 'the answer did not end within 100000 bytes');
+  outer.script = (_, response) => response.writeHead(200).end(Buffer.alloc(50_000));
+  expect(await get(outer.url, { maxOpenBytes: 100_000 })).toMatchObject({ truncated: true });
+  outer.script = (_, response) => response.writeHead(200, { 'content-length': 1e9 }).write(Buffer.alloc(200_000));
+  expect(await get(outer.url, { maxOpenBytes: 100_000 })).toMatchObject({ truncated: true });
+});
+
 test('an endless answer is cut, and so is its connection', async () => {
   let closed: Promise<void> | undefined;
   outer.script = (request, response) => {

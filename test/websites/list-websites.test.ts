@@ -68,6 +68,7 @@ describe('Pages of the list', () => {
 
   test.each([
     ['sort_by=id&sort=asc', 'next'],
+    ['sort_by=id&sort=asc&unknown={a|b}', 'next'],
     ['sort_by=id&sort=desc', 'next'],
     ['sort_by=domain&sort=asc&search=SITE-', 'next'],
     ['sort_by=domain&sort=desc&favorite=false', 'next'],

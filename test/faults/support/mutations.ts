@@ -76,7 +76,7 @@ texts.push(
 texts.push(
   'x'.repeat(101),
   'x'.repeat(300),
-  'x'.repeat(3000),
+  'x'.repeat(2000),
   'é'.repeat(128),
   '\n',
   '\r\nX-Injected: 1',
@@ -171,7 +171,7 @@ const mutations = {
     query.push(`${names[pick % names.length] ?? 'page'}=${encodeURIComponent(asText(given).toWellFormed())}`);
   },
   rawQuery({ query }: Draft, _: number, given: unknown) {
-    query.push(headerSafe(asText(given)).replaceAll(/[\s#]/g, ''));
+    query.push(asText(given).replaceAll(/[^!-~]|#/g, '')); // others are refused by the parser, which has tests of its own
   },
   changeHeader({ headers }: Draft, pick: number, given: unknown) {
     headers[String(headerNames[pick % headerNames.length])] = headerSafe(asText(given));
