@@ -117,11 +117,11 @@ export async function createApp({
   app.use(watchRequests(log, metrics));
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(answerProblems(publicUrl, log));
+  for (const api of apis) app.use(await serveApi(api, parts));
   app.use(healthChecks(database).routes());
   // Without a token they would be open to everybody who reaches the APIs.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(metrics.registry, config.metrics.token));
   app.use(serveDocs(publicUrl));
-  for (const api of apis) app.use(await serveApi(api, parts));
   app.use(() => {
     throw new NotFound();
   });

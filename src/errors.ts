@@ -52,7 +52,11 @@ export class Refusal extends Error {
   readonly code: ProblemCode;
 
   constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
+    // Where it was thrown tells nobody anything, and finding that out takes longer than the rest of the refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(detail, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
   }
 }

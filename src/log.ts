@@ -1,8 +1,13 @@
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
-/** JSON, one line an event; readable and in colour where somebody looks at a terminal. */
+/**
+ * JSON, one line an event, written beside the work so that no request waits for it; readable and in colour where
+ * somebody looks at a terminal.
+ */
 export function createLog({ logLevel }: { logLevel: string }): Logger {
   const options = { level: logLevel, base: null };
-  return process.stdout.isTTY ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' })) : pino(options);
+  return process.stdout.isTTY
+    ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' }))
+    : pino(options, pino.destination({ sync: false }));
 }

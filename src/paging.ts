@@ -23,7 +23,8 @@ export function pageLinks({ path, query }: Url, page: number, lastPage: number):
 }
 
 /** `links` and `meta` of a list of the monitoring API. An empty list has one page. */
-export function pageOf(url: Url, { page, pageSize, total }: { page: number; pageSize: number; total: number }) {
+export function pageOf(url: Url, { page, pageSize, counted }: { page: number; pageSize: number; counted: { total: number }[] }) {
+  const total = counted[0]?.total ?? 0;
   const pageCount = Math.max(1, Math.ceil(total / pageSize));
   return { links: pageLinks(url, page, pageCount), meta: { page, pageSize, pageCount, total } };
 }

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Plain JavaScript that any Node can read, so that one which is too old gets a clear line instead of a syntax error.
 const [major, minor] = process.versions.node.split('.').map(Number);
 

@@ -6,13 +6,22 @@ export const root = resolve(import.meta.dirname, '../..');
 
 export const apis = ['websites', 'monitoring'] as const;
 
-/** Each API's files as one document, in the order of `apis`. Throws at what cannot be read or found. */
+/** Each API's files as one document, in the order of `apis`. Throws at the first thing that cannot be read or found. */
 export async function bundleContract(): Promise<Document[]> {
+  const { documents, faults } = await bundleWithFaults();
+  if (faults[0]) throw new Error(faults[0]);
+  return documents;
+}
+
+/** For the linter, which says by itself what is wrong. */
+export async function bundleWithFaults(): Promise<{ documents: Document[]; faults: string[] }> {
   const config = await loadConfig({ configPath: join(root, 'redocly.yaml') });
   const bundles = await Promise.all(apis.map((api) => bundle({ ref: join(root, 'openapi', api, 'openapi.yaml'), config })));
-  for (const { message, location, severity } of bundles.flatMap(({ problems }) => problems)) {
-    const [place] = location;
-    if (severity === 'error' && place) throw new Error(`${relative(root, place.source.absoluteRef)} ${place.pointer ?? ''}: ${message}`);
-  }
-  return bundles.map(({ bundle: { parsed } }) => parsed as Document);
+  const errors = bundles.flatMap(({ problems }) => problems).filter(({ severity }) => severity === 'error');
+  return {
+    documents: bundles.map(({ bundle: { parsed } }) => parsed as Document),
+    faults: errors.map(({ message, location: [place] }) =>
+      place ? `${relative(root, place.source.absoluteRef)} ${place.pointer ?? ''}: ${message}` : message,
+    ),
+  };
 }

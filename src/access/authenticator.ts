@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
@@ -158,5 +158,5 @@ function notOneKey(): Refusal {
 }
 
 function hexHash(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return digest('sha256', secret, 'hex');
 }

@@ -1,4 +1,5 @@
 import type { operations } from '../../generated/types/monitoring.ts';
+import { selectPage } from '../db/statement.ts';
 import { NotFound, Refusal } from '../errors.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
 import { pageOf } from '../paging.ts';
@@ -11,12 +12,9 @@ import type { Scope } from './scopes.ts';
 type KeyOperations = Pick<operations, 'listKeys' | 'createKey' | 'deleteKey'>;
 
 export const keyHandlers: Handlers<KeyOperations> = {
-  async listKeys({ query, url }, { asUser }) {
-    const { page, pageSize } = query;
-    const [keys, total] = await asUser((em) =>
-      em.findAndCount(ApiKeyEntity, {}, { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize }),
-    );
-    return { body: { data: keys.map(apiKeyView), ...pageOf(url, { page, pageSize, total }) } };
+  async listKeys({ query: { page, pageSize }, url }, { ask }) {
+    const [keys, counted] = await ask(...selectPage(ApiKeyEntity, { orderBy: 'id desc', page, pageSize }));
+    return { body: { data: keys.map(apiKeyView), ...pageOf(url, { page, pageSize, counted }) } };
   },
 
   async createKey({ body }, { caller, asUser }) {

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { TryLater } from '../errors.ts';
@@ -71,15 +70,18 @@ const remembered = 100_000;
 
 /** Forgets the keys that were not seen for longest, so that a flood of addresses cannot fill the memory. */
 class BoundedMemory extends RateLimiterMemory {
-  readonly #keys = new LRUCache<string, true>({
-    max: remembered,
-    dispose: (_, key, reason) => {
-      if (reason === 'evict') void super.delete(key);
-    },
-  });
+  /** In the order of their last use. */
+  readonly #keys = new Set<string>();
 
   override consume(key: string | number, points?: number, options?: Parameters<RateLimiterMemory['consume']>[2]): Promise<RateLimiterRes> {
-    this.#keys.set(String(key), true);
+    const name = String(key);
+    this.#keys.delete(name);
+    this.#keys.add(name);
+    if (this.#keys.size > remembered) {
+      const [oldest = ''] = this.#keys;
+      this.#keys.delete(oldest);
+      void super.delete(oldest);
+    }
     return super.consume(key, points, options);
   }
 }

@@ -4,6 +4,7 @@ import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { TryLater } from '../errors.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 import type { Listener } from './notices.ts';
+import { type Ask, type Statement, sql } from './statement.ts';
 
 /** What is done in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
@@ -12,6 +13,8 @@ export type Work<T> = (em: SqlEntityManager) => Promise<T>;
 export interface Database {
   /** One transaction in which only this user's rows exist. */
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
+  /** Statements of this user in one round trip: for what is read and written often. */
+  ask(userId: number): Ask;
   /** One transaction without a user: no row is visible, only the functions named door_… answer. */
   atTheDoor<T>(work: Work<T>): Promise<T>;
   /** One transaction of the engine, which works for all users but may only do what checks and alerts take. */
@@ -34,6 +37,7 @@ export interface Connections {
 
 /** Set in every transaction that works for a user; the policies compare it with user_id. */
 export const userVariable = 'app.user_id';
+const setUser = `select set_config('${userVariable}', $1, true)`;
 
 /** What the features store; they are handed in, so that the database knows none of them. */
 export type Entities = NonNullable<Options['entities']>;
@@ -56,6 +60,8 @@ export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promis
 interface Own {
   /** Returns what stops the listening. */
   listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
+  /** Runs statements in one transaction. */
+  ask(statements: Statement[]): Promise<unknown[][]>;
   connections(): Connections;
   /** What is left to close after the ORM. */
   close?(): Promise<void>;
@@ -76,6 +82,13 @@ class OrmDatabase implements Database {
     return this.#transaction({ variables: { [userVariable]: userId } }, work);
   }
 
+  ask(userId: number): Ask {
+    return async (...statements) => {
+      const [, ...rows] = await this.#whileOpen(() => this.#own.ask([sql(setUser, [userId]), ...statements]));
+      return rows as never;
+    };
+  }
+
   atTheDoor<T>(work: Work<T>): Promise<T> {
     return this.#transaction({}, work);
   }
@@ -84,11 +97,15 @@ class OrmDatabase implements Database {
     return this.#transaction({ role: 'sitekeeper_engine' }, work);
   }
 
-  async #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {
+  #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {
+    return this.#whileOpen(() => this.#orm.em.fork({ session }).transactional(work));
+  }
+
+  async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
     // Once closed, MikroORM would connect again.
     if (this.#closing) throw unavailable();
     try {
-      return await this.#orm.em.fork({ session }).transactional(work);
+      return await work();
     } catch (error) {
       throw isConnectionLoss(error) ? unavailable(error) : error;
     }

@@ -37,6 +37,12 @@ export async function serveFrom(pglite: PGlite, entities: Entities, unlock = () 
   return openAs(orm, {
     // There is no other process, and no connection that could be lost.
     listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotice(payload)),
+    ask: (statements) =>
+      pglite.transaction(async (transaction) => {
+        const rows: unknown[][] = [];
+        for (const { text, values } of statements) rows.push((await transaction.query(text, [...values])).rows);
+        return rows;
+      }),
     // Its one connection never waits for another process; what waits, waits inside this one.
     connections: () => ({ busy: 0, idle: 1, waiting: 0 }),
     async close() {

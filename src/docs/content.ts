@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context } from 'koa';
+import { isUnchanged } from '../http/versions.ts';
 import type { Html } from './html.ts';
 
 /** Something that is served under one path. It is made at the first request and kept, so that the start does not pay for it. */
@@ -27,9 +28,9 @@ export async function writeContent(ctx: Context, content: Content) {
   ctx.set('Cache-Control', content.cacheControl);
   ctx.vary('Accept-Encoding');
   // A strong validator stands for the very bytes.
-  ctx.set('ETag', `"${hash}${isZipped ? '-gzip' : ''}"`);
-  ctx.status = 200;
-  if (ctx.fresh) {
+  const version = isZipped ? `${hash}-gzip` : hash;
+  ctx.set('ETag', `"${version}"`);
+  if (isUnchanged(ctx.headers['if-none-match'], version)) {
     ctx.status = 304;
     return;
   }

@@ -1,28 +1,16 @@
 import type { Context, Middleware } from 'koa';
 import { Refusal } from '../errors.ts';
-import { assetContents } from './assets.ts';
-import { type Content, htmlContent, writeContent } from './content.ts';
-import { gettingStartedPage } from './getting-started.page.ts';
-import { homePage } from './home.page.ts';
-import { problemPages } from './problems.page.ts';
-import { monitoringPage, websitesPage } from './reference.page.ts';
-import { specContents } from './specs.ts';
+import { type Content, writeContent } from './content.ts';
 
 /** The published specs, and the pages that explain them: all from our own files, and open to everybody. */
 export function serveDocs(publicUrl: string): Middleware {
-  const contents = new Map<string, Content>([
-    ['/docs', htmlContent(() => homePage())],
-    ['/docs/getting-started', htmlContent(() => gettingStartedPage(publicUrl))],
-    ['/docs/websites', htmlContent(() => websitesPage())],
-    ['/docs/monitoring', htmlContent(() => monitoringPage())],
-    ...problemPages(publicUrl),
-    ...assetContents(),
-    ...specContents(publicUrl),
-  ]);
-
+  // Loaded by the first who asks, so that the start does not pay for it.
+  let contents: Promise<Map<string, Content>> | undefined;
   return async (ctx, next) => {
     const redirect = redirects[ctx.path];
-    const content = contents.get(ctx.path);
+    if (redirect === undefined && !/^\/(docs|openapi)(\/|$)/.test(ctx.path)) return next();
+    contents ??= import('./contents.ts').then(({ docsContents }) => docsContents(publicUrl));
+    const content = (await contents).get(ctx.path);
     if (redirect === undefined && !content) return next();
     if (!answersMethod(ctx)) return;
     if (content) {

@@ -35,7 +35,7 @@ function indexPage(publicUrl: string): Html {
     body: html`<h1>Problems</h1>
 <p>Every error of both APIs is <code>application/problem+json</code> (RFC 9457). Programs look at <code>code</code>, which stays as it is;
 people read <code>detail</code>, and the page that <code>type</code> leads to. The <code>request_id</code> leads the operator to the log.</p>
-<div class="sample"><pre><code>${JSON.stringify(example, undefined, 2)}</code></pre></div>
+<div class="sample"><p class="caption">A problem</p><pre><code>${JSON.stringify(example, undefined, 2)}</code></pre></div>
 <h2>All of them</h2>
 <table class="problems">
 <thead><tr><th>Status</th><th>Code</th><th>Title</th></tr></thead>

@@ -26,16 +26,22 @@ const firstKey = (url: string): Step => ({
     'That first key may do everything. Make one for what you are about to do, and no more:',
   ],
   samples: {
-    curl: `curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" ${url}/api/keys -d '{
-  "name": "Getting started",
-  "scopes": ["websites:read", "websites:write", "monitors:read", "monitors:write", "providers:read", "providers:write"]
-}'`,
+    curl: `curl ${url}/api/keys \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+  -d '{
+    "name": "Getting started",
+    "scopes": ["websites:read", "websites:write", "monitors:read", "monitors:write",
+               "providers:read", "providers:write"]
+  }'`,
     typescript: `const response = await fetch('${url}/api/keys', {
   method: 'POST',
   headers: { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' },
   body: JSON.stringify({
     name: 'Getting started',
-    scopes: ['websites:read', 'websites:write', 'monitors:read', 'monitors:write', 'providers:read', 'providers:write'],
+    scopes: [
+      'websites:read', 'websites:write', 'monitors:read', 'monitors:write',
+      'providers:read', 'providers:write',
+    ],
   }),
 });
 console.log(await response.json());`,
@@ -43,7 +49,8 @@ console.log(await response.json());`,
 
 key = {
     "name": "Getting started",
-    "scopes": ["websites:read", "websites:write", "monitors:read", "monitors:write", "providers:read", "providers:write"],
+    "scopes": ["websites:read", "websites:write", "monitors:read", "monitors:write",
+               "providers:read", "providers:write"],
 }
 request = urllib.request.Request(
     "${url}/api/keys",
@@ -60,8 +67,9 @@ const firstWebsite = (url: string): Step => ({
   title: 'Your first website',
   before: ['The website registry takes forms and answers JSON. Register a website, and see it in the list:'],
   samples: {
-    curl: `curl -H "Authorization: Bearer $KEY" ${url}/api/v1/websites -d domain=www.example.com -d email=1
-curl -H "Authorization: Bearer $KEY" ${url}/api/v1/websites`,
+    curl: `curl ${url}/api/v1/websites \\
+  -H "Authorization: Bearer $KEY" -d domain=www.example.com -d email=1
+curl ${url}/api/v1/websites -H "Authorization: Bearer $KEY"`,
     typescript: `const headers = { Authorization: \`Bearer \${process.env.KEY}\` };
 const websites = '${url}/api/v1/websites';
 
@@ -87,9 +95,11 @@ const firstMonitor = (url: string): Step => ({
   title: 'Your first monitor',
   before: ['Monitoring takes JSON. Have an address checked every minute, and see how it stands:'],
   samples: {
-    curl: `MONITOR=$(curl -sS -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" ${url}/api/monitors \\
-  -d '{"friendly_name": "Example", "url": "https://example.com", "interval": 60}' | sed 's/.*"id":\\([0-9]*\\).*/\\1/')
-curl -H "Authorization: Bearer $KEY" ${url}/api/monitors/$MONITOR`,
+    curl: `MONITOR=$(curl -sS ${url}/api/monitors \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+  -d '{"friendly_name": "Example", "url": "https://example.com", "interval": 60}' |
+  sed 's/.*"id":\\([0-9]*\\).*/\\1/')
+curl ${url}/api/monitors/$MONITOR -H "Authorization: Bearer $KEY"`,
     typescript: `const headers = { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' };
 const monitors = '${url}/api/monitors';
 
@@ -103,7 +113,8 @@ monitors = "${url}/api/monitors"
 
 body = json.dumps({"friendly_name": "Example", "url": "https://example.com", "interval": 60}).encode()
 monitor = json.load(urllib.request.urlopen(urllib.request.Request(monitors, body, headers)))["data"]
-print(json.load(urllib.request.urlopen(urllib.request.Request(f"{monitors}/{monitor['id']}", headers=headers))))`,
+request = urllib.request.Request(f"{monitors}/{monitor['id']}", headers=headers)
+print(json.load(urllib.request.urlopen(request)))`,
   },
   after: ['Its `status` is `pending` until the first check, a few seconds from now; then `up` or `down`.'],
 });
@@ -115,18 +126,25 @@ const firstAlert = (url: string): Step => ({
     'A provider says where alerts go, an assignment which monitor they are about. Make an e-mail provider (put in your own address), assign it to the monitor, and send a test:',
   ],
   samples: {
-    curl: `PROVIDER=$(curl -sS -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" ${url}/api/providers \\
-  -d '{"provider_type": "email", "recipient_email": "you@example.com"}' | sed 's/.*"id":\\([0-9]*\\).*/\\1/')
-curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" ${url}/api/monitors/$MONITOR/notifications \\
+    curl: `PROVIDER=$(curl -sS ${url}/api/providers \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+  -d '{"provider_type": "email", "recipient_email": "you@example.com"}' |
+  sed 's/.*"id":\\([0-9]*\\).*/\\1/')
+curl ${url}/api/monitors/$MONITOR/notifications \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
   -d "{\\"provider_id\\": $PROVIDER}"
-curl -H "Authorization: Bearer $KEY" -X POST ${url}/api/providers/$PROVIDER/test`,
+curl -X POST ${url}/api/providers/$PROVIDER/test -H "Authorization: Bearer $KEY"`,
     typescript: `async function call(method: string, path: string, body?: object) {
-  const headers = { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' };
-  const response = await fetch('${url}/api' + path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await fetch('${url}/api' + path, {
+    method,
+    headers: { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' },
+    body: body && JSON.stringify(body),
+  });
   return response.json();
 }
 
-const { data: provider } = await call('POST', '/providers', { provider_type: 'email', recipient_email: 'you@example.com' });
+const email = { provider_type: 'email', recipient_email: 'you@example.com' };
+const { data: provider } = await call('POST', '/providers', email);
 const { data: [monitor] } = await call('GET', '/monitors');
 console.log(await call('POST', \`/monitors/\${monitor.id}/notifications\`, { provider_id: provider.id }));
 console.log(await call('POST', \`/providers/\${provider.id}/test\`));`,
@@ -135,9 +153,11 @@ console.log(await call('POST', \`/providers/\${provider.id}/test\`));`,
 def call(method, path, body=None):
     headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Content-Type": "application/json"}
     data = json.dumps(body).encode() if body else None
-    return json.load(urllib.request.urlopen(urllib.request.Request("${url}/api" + path, data, headers, method=method)))
+    request = urllib.request.Request("${url}/api" + path, data, headers, method=method)
+    return json.load(urllib.request.urlopen(request))
 
-provider = call("POST", "/providers", {"provider_type": "email", "recipient_email": "you@example.com"})["data"]
+email = {"provider_type": "email", "recipient_email": "you@example.com"}
+provider = call("POST", "/providers", email)["data"]
 monitor = call("GET", "/monitors")["data"][0]
 print(call("POST", f"/monitors/{monitor['id']}/notifications", {"provider_id": provider["id"]}))
 print(call("POST", f"/providers/{provider['id']}/test"))`,

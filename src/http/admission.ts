@@ -66,7 +66,7 @@ async function identify(operation: Operation, ctx: Context, gate: Gate): Promise
   }
   let caller: Caller;
   try {
-    const credentials = { authorization: ctx.req.headersDistinct.authorization ?? [], sessionToken: gate.sessionCookie.read(ctx) };
+    const credentials = { authorization: authorizationsOf(ctx), sessionToken: gate.sessionCookie.read(ctx) };
     caller = await gate.authenticator.identify(credentials, { keys: operation.credentials.includes('bearerKey') });
   } catch (error) {
     return refuseStranger(error, ctx, gate);
@@ -74,6 +74,12 @@ async function identify(operation: Operation, ctx: Context, gate: Gate): Promise
   ctx.state.caller = caller;
   keepToRate(ctx, await gate.rateLimits.countCaller(caller));
   return caller;
+}
+
+/** Each as it was sent: Node itself keeps only the first. */
+function authorizationsOf({ req: { headers, rawHeaders } }: Context): string[] {
+  if (headers.authorization === undefined) return [];
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization');
 }
 
 /**
@@ -132,7 +138,8 @@ function requireScopes(operation: Operation, caller: Caller) {
 }
 
 function requireAcceptable(ctx: Context) {
-  if (!ctx.accepts('application/json')) {
+  const { accept = '*/*' } = ctx.headers;
+  if (accept !== '*/*' && !ctx.accepts('application/json')) {
     throw new Refusal('not_acceptable', 'This operation answers application/json, which the Accept header rules out.');
   }
 }

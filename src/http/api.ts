@@ -3,11 +3,12 @@ import type { Authenticator } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import { answerOnce } from '../access/repeats.ts';
 import type { Database } from '../db/database.ts';
+import { askIn } from '../db/statement.ts';
 import { admit, type Described, type Gate } from './admission.ts';
 import type { Operation } from './contract.ts';
 import { type AnyInput, idempotencyKeyOf } from './input.ts';
 import type { HandlerContext, Reply } from './operations.ts';
-import { isUnchanged, requireVersion } from './versions.ts';
+import { isUnchanged, namedVersions, requireVersion } from './versions.ts';
 
 export interface Api extends Described {
   /** Handlers<…> of the API's operations; here the types of all operations become one. */
@@ -52,16 +53,22 @@ function run(
   parts: ApiParts,
 ): Promise<Reply<unknown>> {
   const { userId } = caller;
-  const context = {
+  const { database } = parts;
+  const ifMatch = input.header['if-match'];
+  const contextWith = (access: Pick<HandlerContext, 'asUser' | 'ask'>): HandlerContext => ({
     caller,
-    address: parts.addressOf(ctx),
-    requireVersion: (version: string) => requireVersion(input.header['if-match'], version),
-  };
+    get address() {
+      return parts.addressOf(ctx);
+    },
+    versions: namedVersions(ifMatch),
+    requireVersion: (version) => requireVersion(ifMatch, version),
+    ...access,
+  });
   const key = idempotencyKeyOf(input);
-  if (key === undefined) return handler(input, { ...context, asUser: (work) => parts.database.asUser(userId, work) });
+  if (key === undefined) return handler(input, contextWith({ asUser: (work) => database.asUser(userId, work), ask: database.ask(userId) }));
   const repeatable = { userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) };
-  return parts.database.asUser(userId, (em) =>
-    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, { ...context, asUser: (work) => work(em) })),
+  return database.asUser(userId, (em) =>
+    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, contextWith({ asUser: (work) => work(em), ask: askIn(em) }))),
   );
 }
 

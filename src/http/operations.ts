@@ -1,6 +1,7 @@
 // Types that tie a handler to its operation in the contract.
 import type { Caller } from '../access/caller.ts';
 import type { Work } from '../db/database.ts';
+import type { Ask } from '../db/statement.ts';
 import type { Fault } from '../errors.ts';
 
 interface AnyOperation {
@@ -30,8 +31,12 @@ export interface HandlerContext {
   address: string;
   /** One transaction in which only the caller's rows exist. */
   asUser<T>(work: Work<T>): Promise<T>;
+  /** Statements in one round trip, in a transaction in which only the caller's rows exist. */
+  ask: Ask;
   /** Refuses unless the item's version is one that the caller's If-Match names. To be asked in the transaction that writes. */
   requireVersion(version: string): void;
+  /** The versions that If-Match names, for a write that holds only for them; undefined where any will do. */
+  versions: number[] | undefined;
 }
 
 export interface Reply<Body> {

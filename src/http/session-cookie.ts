@@ -13,7 +13,7 @@ export class SessionCookie {
   }
 
   read(ctx: Context): string | undefined {
-    return ctx.cookies.get(this.#name);
+    return ctx.headers.cookie === undefined ? undefined : ctx.cookies.get(this.#name);
   }
 
   /** null clears it. */

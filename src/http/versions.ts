@@ -17,6 +17,16 @@ export function requireVersion(ifMatch: string | undefined, version: string) {
   }
 }
 
+/** The versions of settings that If-Match names; undefined where any will do. */
+export function namedVersions(ifMatch: string | undefined): number[] | undefined {
+  const tags = ifMatch === undefined ? ['*'] : tagsOf(ifMatch);
+  if (tags.includes('*')) return undefined;
+  return tags
+    .map((tag) => tag.split('.')[0] ?? '')
+    .filter((tag) => /^[1-9]\d{0,8}$/.test(tag))
+    .map(Number);
+}
+
 /** Without quotes, and without the W/ that proxies put in front when they compress. */
 function tagsOf(header: string): string[] {
   return header.split(',').map((tag) => {

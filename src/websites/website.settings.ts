@@ -3,7 +3,7 @@ import { hashPassword } from '../access/passwords.ts';
 import { readLines } from './line-lists.ts';
 import type { Website } from './website.entity.ts';
 
-type Settings = Pick<Website, 'privacy' | 'passwordHash' | 'email' | 'excludeBots' | 'excludeParams' | 'excludeIps' | 'favorite'>;
+export type Settings = Pick<Website, 'privacy' | 'passwordHash' | 'email' | 'excludeBots' | 'excludeParams' | 'excludeIps' | 'favorite'>;
 
 /** The columns that a form sets: those of its fields that are present, and no others. */
 export async function settingsFrom(form: components['schemas']['WebsiteUpdate']): Promise<Partial<Settings>> {

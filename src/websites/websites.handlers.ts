@@ -1,24 +1,24 @@
-import { LockMode, raw, UniqueConstraintViolationException } from '@mikro-orm/core';
-import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { operations } from '../../generated/types/websites.ts';
 import type { Limiters } from '../access/limiters.ts';
+import { readOwn, selectFrom, sql, writeIf } from '../db/statement.ts';
 import { Invalid, NotFound, Refusal } from '../errors.ts';
 import type { Handlers } from '../http/operations.ts';
 import { pageLinks } from '../paging.ts';
 import { InvalidDomain, normalDomain } from './domain.ts';
 import { PasswordTrials } from './password-trials.ts';
 import { type Website, WebsiteEntity } from './website.entity.ts';
-import { countAll, findPage } from './website.pages.ts';
+import { findPage } from './website.pages.ts';
 import { passwordNeeded } from './website.rules.ts';
 import { settingsFrom } from './website.settings.ts';
 import { websiteView } from './website.view.ts';
+import { deleteWebsite, insertWebsite, updateWebsite } from './website.writes.ts';
 
 export function websiteHandlers({ maxWebsites, limiters }: { maxWebsites: number; limiters: Limiters }): Handlers<operations> {
   const passwordTrials = new PasswordTrials(limiters);
 
   return {
-    async listWebsites({ query, url }, { asUser }) {
-      const { websites, total } = await asUser((em) => findPage(em, query));
+    async listWebsites({ query, url }, { ask }) {
+      const { websites, total } = await findPage(ask, query);
       const { page, per_page } = query;
       const lastPage = Math.max(1, Math.ceil(total / per_page));
       const from = (page - 1) * per_page + 1;
@@ -38,74 +38,61 @@ export function websiteHandlers({ maxWebsites, limiters }: { maxWebsites: number
       };
     },
 
-    async createWebsite({ body }, { caller, asUser }) {
+    async createWebsite({ body }, { caller, ask }) {
       const { domain: given, ...form } = body;
       const domain = normalDomain(given);
       const settings = await settingsFrom(form);
-      const website = await asUser(async (em) => {
-        const created = em.create(WebsiteEntity, { userId: caller.userId, domain, ...settings });
-        await em.flush();
-        // Asked afterwards: whoever has added one keeps other creations of the user waiting, so that the number is exact.
-        if ((await countAll(em)) > maxWebsites) {
-          throw new Refusal('quota_exceeded', `A user may have at most ${maxWebsites} websites.`);
-        }
-        return created;
-      }).catch((error: unknown) => {
-        if (!(error instanceof UniqueConstraintViolationException)) throw error;
-        throw new Refusal('domain_taken', `You already have a website for the domain "${domain}".`);
+      const [[website]] = await ask(
+        insertWebsite(caller.userId, domain, settings),
+        sql('select refuse_websites_over($1)', [maxWebsites]),
+      ).catch((error: unknown) => {
+        if (hasCode(error, '23505')) throw new Refusal('domain_taken', `You already have a website for the domain "${domain}".`);
+        if (hasCode(error, 'SK001')) throw new Refusal('quota_exceeded', `A user may have at most ${maxWebsites} websites.`);
+        throw error;
       });
-      return { ...item(website), location: `/api/v1/websites/${website.id}` };
+      return { ...item(website as Website), location: `/api/v1/websites/${website?.id}` };
     },
 
-    async showWebsite({ path }, { asUser }) {
-      return item(await asUser((em) => findWebsite(em, { id: path.id })));
+    async showWebsite({ path }, { ask }) {
+      return item(await readOwn(ask, WebsiteEntity, path.id));
     },
 
-    async showWebsiteByDomain({ path }, { asUser }) {
-      const domain = domainIn(path.domain);
-      return item(await asUser((em) => findWebsite(em, { domain })));
+    async showWebsiteByDomain({ path }, { ask }) {
+      const [[website]] = await ask(selectFrom(WebsiteEntity, 'where domain = $1', [domainIn(path.domain)]));
+      if (!website) throw new NotFound();
+      return item(website);
     },
 
-    updateWebsite,
-    putWebsite: updateWebsite,
+    updateWebsite: changeWebsite,
+    putWebsite: changeWebsite,
 
-    async deleteWebsite({ path: { id } }, { asUser, requireVersion }) {
-      await asUser(async (em) => {
-        const { version } = await findWebsite(em, { id }, LockMode.PESSIMISTIC_WRITE);
-        requireVersion(`${version}`);
-        await em.nativeDelete(WebsiteEntity, { id });
-      });
+    async deleteWebsite({ path: { id } }, { ask, versions, requireVersion }) {
+      await writeIf(ask, deleteWebsite(id, versions), async () => requireVersion(`${(await readOwn(ask, WebsiteEntity, id)).version}`));
       return { body: { id, object: 'website', deleted: true } };
     },
 
-    async verifyWebsitePassword({ path, body: { password, ...visitor } }, { asUser, address }) {
-      const website = await asUser((em) => findWebsite(em, { id: path.id }));
+    async verifyWebsitePassword({ path, body: { password, ...visitor } }, { ask, address }) {
+      const website = await readOwn(ask, WebsiteEntity, path.id);
       return { body: { data: { opens: await passwordTrials.opens(website, password, { ...visitor, address }) } } };
     },
   };
 }
 
-const updateWebsite: Handlers<operations>['updateWebsite'] = async ({ path, body = {} }, { asUser, requireVersion }) => {
+const changeWebsite: Handlers<operations>['updateWebsite'] = async ({ path: { id }, body = {} }, { ask, versions, requireVersion }) => {
   const settings = await settingsFrom(body);
-  return asUser(async (em) => {
-    const website = await findWebsite(em, { id: path.id }, LockMode.PESSIMISTIC_WRITE);
+  const readAllowed = async () => {
+    const website = await readOwn(ask, WebsiteEntity, id);
     const { privacy, passwordHash } = { ...website, ...settings };
     if (privacy === 2 && !passwordHash) throw new Invalid([passwordNeeded]);
     requireVersion(`${website.version}`);
-    if (Object.keys(settings).length > 0) {
-      // Not now(), which is when the transaction began: it may have waited for another one that is later.
-      em.assign(website, { ...settings, version: website.version + 1, updatedAt: raw<Date>('clock_timestamp()') });
-      await em.flush();
-    }
-    return item(website);
-  });
+    return website;
+  };
+  if (Object.keys(settings).length === 0) return item(await readAllowed());
+  return item(await writeIf(ask, updateWebsite(id, settings, versions), async () => void (await readAllowed())));
 };
 
-/** Locked, it stays as it is until the end of the transaction. */
-async function findWebsite(em: SqlEntityManager, where: { id: number } | { domain: string }, lockMode = LockMode.NONE): Promise<Website> {
-  const website = await em.findOne(WebsiteEntity, where, { lockMode });
-  if (!website) throw new NotFound();
-  return website;
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
 
 function item(website: Website) {

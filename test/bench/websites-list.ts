@@ -2,32 +2,32 @@
 //   .ci/with-postgres npm run bench:websites
 // Fails if page 1 of the larger list takes more than 1.3 times as long.
 import { performance } from 'node:perf_hooks';
-import type { SqlEntityManager } from '@mikro-orm/sql';
 import pg from 'pg';
 import { createUser } from '../../src/access/users.ts';
 import { entities } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
-import { countMatches, findPage, rowQuery } from '../../src/websites/website.pages.ts';
+import type { Ask } from '../../src/db/statement.ts';
+import { countMatches, findPage, selectRows } from '../../src/websites/website.pages.ts';
 import { databaseUrl } from '../support/database-url.ts';
 
-type Query = Parameters<typeof rowQuery>[1];
-type Measured = (em: SqlEntityManager, query: Query) => Promise<unknown>;
+type Query = Parameters<typeof selectRows>[0];
+type Measured = (ask: Ask, query: Query) => Promise<unknown>;
 
 const sizes = { small: 1000, large: 100_000 };
 const allowedRatio = 1.3;
 const budgetMs = 30_000;
 
 const firstPage: Query = { search_by: 'domain', sort_by: 'id', sort: 'desc', per_page: 10, page: 1 };
-/** The statement alone: what the mapper adds is the same for both lists and would hide a difference. */
-const rows: Measured = (em, query) => em.execute(rowQuery(em, query).limit(query.per_page).offset(0).getFormattedQuery());
+const rows: Measured = (ask, query) => ask(selectRows(query, 0));
+const count: Measured = (ask, query) => ask(countMatches(query));
 
 const cases: { name: string; query: Query; run: Measured; rounds: number; bounded?: boolean }[] = [
   { name: 'rows of page 1 by id', query: firstPage, run: rows, rounds: 500, bounded: true },
   { name: 'rows of page 1 by domain', query: { ...firstPage, sort_by: 'domain', sort: 'asc' }, run: rows, rounds: 500, bounded: true },
-  { name: 'exact count, no filter', query: firstPage, run: countMatches, rounds: 500 },
-  { name: 'exact count of favorites', query: { ...firstPage, favorite: true }, run: countMatches, rounds: 100 },
-  { name: 'exact count of a search', query: { ...firstPage, search: 'abc' }, run: countMatches, rounds: 50 },
+  { name: 'exact count, no filter', query: firstPage, run: count, rounds: 500 },
+  { name: 'exact count of favorites', query: { ...firstPage, favorite: true }, run: count, rounds: 100 },
+  { name: 'exact count of a search', query: { ...firstPage, search: 'abc' }, run: count, rounds: 50 },
   { name: 'search that finds many, whole', query: { ...firstPage, search: 'example' }, run: findPage, rounds: 50 },
   { name: 'search that finds few, whole', query: { ...firstPage, search: 'abcde' }, run: findPage, rounds: 50 },
   { name: 'page 1,000 (small: 10), whole', query: { ...firstPage, page: 1000 }, run: findPage, rounds: 50 },
@@ -77,13 +77,10 @@ async function measure(database: Database, small: number, large: number) {
   }
 }
 
-/** Without what opens and ends the transaction. */
-function timed(database: Database, userId: number, run: Measured, query: Query): Promise<number> {
-  return database.asUser(userId, async (em) => {
-    const start = performance.now();
-    await run(em, query);
-    return performance.now() - start;
-  });
+async function timed(database: Database, userId: number, run: Measured, query: Query): Promise<number> {
+  const start = performance.now();
+  await run(database.ask(userId), query);
+  return performance.now() - start;
 }
 
 function median(times: number[]): number {

@@ -1,25 +1,16 @@
-import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Configuration } from '../../generated/client/src/index.ts';
-import { type Running, run } from '../support/process.ts';
 import { lifeOfAMonitor, lifeOfAWebsite } from './lives.ts';
+import { startMock } from './start-mock.ts';
 
-let running: Running;
+let mock: Awaited<ReturnType<typeof startMock>>;
 let configuration: Configuration;
 
 beforeAll(async () => {
-  running = run(tmpdir(), {}, ['mock', '--port', '0']);
-  let basePath = '';
-  for (let wait = 0; wait < 400 && !basePath; wait++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    basePath = /http:\/\/[\w.]+:\d+/.exec(running.printed())?.[0] ?? '';
-  }
-  configuration = new Configuration({ basePath, accessToken: 'any' });
+  mock = await startMock();
+  configuration = new Configuration({ basePath: mock.url, accessToken: 'any' });
 });
-afterAll(async () => {
-  running.child.kill('SIGTERM');
-  expect(await running.ended).toBe(0);
-});
+afterAll(() => mock.stop());
 
 test('the calls of a website are answered by the mock, too', async () => {
   const { created, listed, verdict, deleted } = await lifeOfAWebsite(configuration);

@@ -10,7 +10,7 @@ import { startCounterparts } from '../support/counterparts.ts';
 import { expectSameRefusal } from '../support/same-refusal.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { storedRows } from '../support/stored-rows.ts';
-import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest } from '../support/valid-requests.ts';
+import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest, withBadInput } from '../support/valid-requests.ts';
 
 let others: Awaited<ReturnType<typeof startCounterparts>>;
 let service: TestService;
@@ -112,6 +112,7 @@ async function refused(user: TestUser, status: number, code: string, attempt: ()
   const before = await storedRows(service.database, touched);
   const answer = await attempt();
   expect([answer.status, answer.body?.code]).toEqual([status, code]);
+  expect(before.join('\n')).toContain(user.email);
   expect(await storedRows(service.database, touched)).toEqual(before);
   return answer;
 }
@@ -129,13 +130,4 @@ function unknownValue(name: string | undefined): string | number {
 
 function takesInput({ parameters, body }: ContractOperation): boolean {
   return body !== undefined || parameters.some((parameter) => parameter.in !== 'header');
-}
-
-/** A field that nobody declared, else a parameter that is no number. */
-function withBadInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
-  if (body) return { ...request, ...(request.json ? { json: { ...request.json, nmae: 'x' } } : { form: { ...request.form, nmae: 'x' } }) };
-  const inPath = parameters.find((parameter) => parameter.in === 'path');
-  if (inPath) return { ...request, parameters: { [inPath.name]: 'no such thing' } };
-  const number = parameters.find((parameter) => parameter.in === 'query' && parameter.schema.type === 'integer');
-  return { ...request, query: { [number?.name ?? '']: 'many' } };
 }

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -9,8 +8,8 @@ let broken: Error | undefined;
 
 beforeAll(async () => {
   const database = await createDatabase();
-  const asUser = database.asUser.bind(database);
-  database.asUser = ((userId, work) => (broken ? Promise.reject(broken) : asUser(userId, work))) as Database['asUser'];
+  const ask = database.ask.bind(database);
+  database.ask = (userId) => (broken ? () => Promise.reject(broken) : ask(userId));
   service = await startService({}, { database });
   user = await service.createUser();
 });

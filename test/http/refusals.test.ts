@@ -20,7 +20,7 @@ const withKey = (authorization: string) => new ApiClient(service.url, { Authoriz
 const json = { 'Content-Type': 'application/json' };
 
 test('404 for an unknown path of either API, and outside them', async () => {
-  for (const path of ['/api/nope', '/api/v1/nope', '/api', '/api/v1', '/api/monitors/', '/nope', '/']) {
+  for (const path of ['/api/nope', '/api/v1/nope', '/api', '/api/v1', '/api/monitors/', '/nope', '/docs/nope']) {
     const { status, headers, body } = await user.api.get(path);
     expect([path, status, body.code, headers.get('Content-Type')]).toEqual([path, 404, 'not_found', 'application/problem+json']);
     expect(body).toMatchObject({ type: `${service.url}/docs/problems/not_found`, instance: path, request_id: headers.get('X-Request-Id') });

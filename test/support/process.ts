@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-const start = join(import.meta.dirname, '../../src/start.mjs');
+const here = join(import.meta.dirname, '../..');
 
 export interface Running {
   child: ChildProcess;
@@ -11,10 +11,10 @@ export interface Running {
   ended: Promise<number | string>;
 }
 
-/** The service as an operator runs it: a process of its own, with only these settings. */
-export function run(folder: string, settings: Record<string, string> = {}, args: string[] = []): Running {
+/** The service as an operator runs it: a process of its own, with only these settings; of this checkout or another. */
+export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = here): Running {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [start, ...args], {
+  const child = spawn(process.execPath, [join(checkout, 'src/start.mjs'), ...args], {
     cwd: folder,
     env: { PATH, HOME, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -34,11 +34,12 @@ export function run(folder: string, settings: Record<string, string> = {}, args:
 
 /** Waits until the service says where it listens, and returns that address. */
 export async function listening(running: Running): Promise<string> {
-  for (let wait = 0; wait < 300; wait++) {
-    const [, url] = /Listening on (http:[^"\s]+)/.exec(running.printed()) ?? [];
+  for (let wait = 0; wait < 900; wait++) {
+    const [, url] = /(?:Listening|answers) on (http:[^"\s]+?)\.?["\s]/.exec(running.printed()) ?? [];
     if (url) return url;
     if (running.child.exitCode !== null) break;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  running.child.kill('SIGKILL');
   throw new Error(`The service did not start:\n${running.printed()}`);
 }

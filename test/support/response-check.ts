@@ -1,9 +1,10 @@
-// Holds an answer against the contract: declared status, media type, headers and body. It reads the bundles by itself
-// and shares no code with the service, so that a mistake there cannot excuse itself here.
+// Holds an answer against the contract: declared status, media type, headers, body, and that these agree with each other.
+// It reads the bundles by itself and shares no code with the service, so that a mistake there cannot excuse itself here.
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
+import { contradictions } from './answer-meaning.ts';
 import { dereference } from './dereference.ts';
 
 interface Response {
@@ -41,7 +42,7 @@ export function holdAgainstContract(method: string, path: string, response: Resp
   const pathname = path.split('?')[0] ?? '';
   const api = apis.find(({ root }) => pathname === root || pathname.startsWith(`${root}/`));
   if (!api) return;
-  const operation = findOperation(api.document.paths, method, pathname.slice(api.root.length));
+  const { operation, parameters } = findOperation(api.document.paths, method, pathname.slice(api.root.length));
   const breach = (what: string) => {
     throw new ContractBreach(
       `${method} ${path} (${operation?.operationId ?? 'no operation'}) answered ${response.status}: ${what}\n${response.text}`,
@@ -51,11 +52,14 @@ export function holdAgainstContract(method: string, path: string, response: Resp
     // Paths and methods that are in no contract: a problem in the common shape, or the answer to OPTIONS.
     if (response.status === 204 && method === 'OPTIONS') return;
     if (![404, 405, 429].includes(response.status)) breach('is for an unknown path, which may answer 404, 405 or 429');
-    return check(strangerResponse, method, response, breach);
+    check(strangerResponse, method, response, breach);
+  } else {
+    const declared = operation.responses[response.status];
+    if (!declared) return breach('the status is not declared');
+    check(declared, method, response, breach);
   }
-  const declared = operation.responses[response.status];
-  if (!declared) return breach('the status is not declared');
-  check(declared, method, response, breach);
+  const [contradiction] = contradictions({ method, pathname, parameters }, response);
+  if (contradiction) breach(contradiction);
 }
 
 function check(declared: DeclaredResponse, method: string, response: Response, breach: (what: string) => void) {
@@ -97,11 +101,14 @@ function findOperation(
   paths: Record<string, Record<string, DeclaredOperation>>,
   method: string,
   path: string,
-): DeclaredOperation | undefined {
+): { operation?: DeclaredOperation; parameters: Record<string, string> } {
   const steps = path.split('/');
-  const found = Object.entries(paths).find(([template]) => {
-    const parts = template.split('/');
-    return parts.length === steps.length && parts.every((part, index) => part.startsWith('{') || part === steps[index]);
-  });
-  return found?.[1][method === 'HEAD' ? 'get' : method.toLowerCase()];
+  for (const [template, methods] of Object.entries(paths)) {
+    const parts = template.split('/').map((part, index) => [part, steps[index] ?? ''] as const);
+    if (parts.length !== steps.length || !parts.every(([part, step]) => part.startsWith('{') || part === step)) continue;
+    const operation = methods[method === 'HEAD' ? 'get' : method.toLowerCase()];
+    const named = parts.filter(([part]) => part.startsWith('{')).map(([part, step]) => [part.slice(1, -1), step]);
+    return { ...(operation && { operation }), parameters: Object.fromEntries(named) };
+  }
+  return { parameters: {} };
 }

@@ -96,6 +96,15 @@ export function asSent({ body: declared }: ContractOperation, body: Body): Pick<
   return { form: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])) };
 }
 
+/** A field that nobody declared, else a parameter that is no number. */
+export function withBadInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
+  if (body) return { ...request, ...(request.json ? { json: { ...request.json, nmae: 'x' } } : { form: { ...request.form, nmae: 'x' } }) };
+  const inPath = parameters.find((parameter) => parameter.in === 'path');
+  if (inPath) return { ...request, parameters: { [inPath.name]: 'no such thing' } };
+  const number = parameters.find((parameter) => parameter.in === 'query' && parameter.schema.type === 'integer');
+  return { ...request, query: { [number?.name ?? '']: 'many' } };
+}
+
 let count = 0;
 
 export async function createWebsite({ user }: Sender, form: Record<string, string> = {}): Promise<{ id: number; domain: string }> {

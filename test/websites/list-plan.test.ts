@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../src/access/users.ts';
 import type { Database } from '../../src/db/database.ts';
-import { rowQuery } from '../../src/websites/website.pages.ts';
+import { selectRows } from '../../src/websites/website.pages.ts';
 import { createDatabase } from '../support/database.ts';
 import { databaseUrl } from '../support/database-url.ts';
 
@@ -51,14 +51,18 @@ describe.runIf(server)('the row query of the list with 100,000 websites', () => 
     await owner.end();
   }
 
-  type Wanted = Partial<Parameters<typeof rowQuery>[1]>;
+  type Wanted = Partial<Parameters<typeof selectRows>[0]>;
 
   async function nodesOf(userId: number, wanted: Wanted): Promise<Plan[]> {
     const query = { search_by: 'domain', sort_by: 'id', sort: 'desc', per_page: 10, page: 1, ...wanted } as const;
     const [row] = await database.asUser(userId, async (em) => {
       expect(await em.execute('select current_user as role')).toEqual([{ role: 'sitekeeper_app' }]);
-      const sql = rowQuery(em, query).limit(query.per_page).offset(0).getFormattedQuery();
-      return em.execute<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>(`explain (analyze, format json) ${sql}`);
+      // As a connection that has prepared it long ago.
+      await em.execute('set local plan_cache_mode = force_generic_plan');
+      await em.execute(`prepare page as ${selectRows(query, 0).text}`);
+      const plan = await em.execute<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>('explain (analyze, format json) execute page');
+      await em.execute('deallocate page');
+      return plan;
     });
     const walk = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(walk)];
     return row ? walk(row['QUERY PLAN'][0].Plan) : [];

@@ -33,7 +33,7 @@ signIn.addEventListener('submit', async (event) => {
     const { ok, answer } = await session('POST', Object.fromEntries(new FormData(signIn)));
     if (!ok) throw new Error(answer.detail);
     signIn.reset();
-    show(answer.data.email);
+    show(answer.data.user.email);
     account.open = false;
   } catch (error) {
     fault.textContent = error.message;
@@ -50,7 +50,7 @@ signOut.addEventListener('submit', async (event) => {
 
 if (localStorage.getItem(remembered)) {
   const { ok, status, answer } = await session('GET');
-  if (ok) show(answer.data.email);
+  if (ok) show(answer.data.user.email);
   else if (status === 401) show();
 }
 

@@ -1,6 +1,6 @@
-import { raw } from '@mikro-orm/core';
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { findOwn } from '../../db/find-own.ts';
+import { selectFrom, selectPage } from '../../db/statement.ts';
+import { NotFound } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageOf } from '../../paging.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
@@ -11,18 +11,20 @@ import { incidentView } from './incident.view.ts';
 const windows = { '24h': '24 hours', '30d': '30 days', '6mo': '6 months', '1y': '1 year' } as const;
 
 export const incidentHandlers: Handlers<Pick<operations, 'listIncidents'>> = {
-  async listIncidents({ path, query, url }, { asUser }) {
+  async listIncidents({ path, query, url }, { ask }) {
     const { page, pageSize } = query;
-    const [incidents, total] = await asUser(async (em) => {
-      await findOwn(em, MonitorEntity, path.id);
-      const since = raw(`now() - interval '${windows[query.window]}'`);
-      // An outage that began before the window and reaches into it counts.
-      return em.findAndCount(
-        IncidentEntity,
-        { monitorId: path.id, $or: [{ resolvedAt: null }, { resolvedAt: { $gt: since } }] },
-        { orderBy: { startedAt: 'desc', id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize },
-      );
-    });
-    return { body: { data: incidents.map(incidentView), ...pageOf(url, { page, pageSize, total }) } };
+    const [[monitor], incidents, counted] = await ask(
+      selectFrom(MonitorEntity, 'where id = $1', [path.id]),
+      ...selectPage(IncidentEntity, {
+        // An outage that began before the window and reaches into it counts.
+        where: 'monitor_id = $1 and (resolved_at is null or resolved_at > now() - $2::interval)',
+        values: [path.id, windows[query.window]],
+        orderBy: 'started_at desc, id desc',
+        page,
+        pageSize,
+      }),
+    );
+    if (!monitor) throw new NotFound();
+    return { body: { data: incidents.map(incidentView), ...pageOf(url, { page, pageSize, counted }) } };
   },
 };

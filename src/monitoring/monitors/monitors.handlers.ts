@@ -3,6 +3,7 @@ import type { operations } from '../../../generated/types/monitoring.ts';
 import { type Limiters, limitUse } from '../../access/limiters.ts';
 import { lockQuota } from '../../access/quota.ts';
 import { findOwn } from '../../db/find-own.ts';
+import { readOwn, selectPage } from '../../db/statement.ts';
 import { Invalid, Refusal } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
 import type { Ranges } from '../../net/addresses.ts';
@@ -32,16 +33,18 @@ export function monitorRules({ netAllowed }: Pick<Parts, 'netAllowed'>): Rules<M
 export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): Handlers<MonitorOperations> {
   const checksNow = limiters.create('check-now', 1, 10);
   return {
-    async listMonitors({ query, url }, { asUser }) {
-      const { page, pageSize } = query;
-      const [monitors, total] = await asUser((em) =>
-        em.findAndCount(
-          MonitorEntity,
-          { ...(query.status && { status: query.status }), ...(query.type && { type: query.type }) },
-          { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize },
-        ),
+    async listMonitors({ query, url }, { ask }) {
+      const { status, type, page, pageSize } = query;
+      const [monitors, counted] = await ask(
+        ...selectPage(MonitorEntity, {
+          where: '($1::text is null or status = $1) and ($2::text is null or type = $2)',
+          values: [status, type],
+          orderBy: 'id desc',
+          page,
+          pageSize,
+        }),
       );
-      return { body: { data: monitors.map(monitorView), ...pageOf(url, { page, pageSize, total }) } };
+      return { body: { data: monitors.map(monitorView), ...pageOf(url, { page, pageSize, counted }) } };
     },
 
     async createMonitor({ body }, { caller: { userId }, asUser }) {
@@ -64,8 +67,8 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
       return { ...monitorReply(monitor), location: `/api/monitors/${monitor.id}` };
     },
 
-    async showMonitor({ path }, { asUser }) {
-      return monitorReply(await asUser((em) => findOwn(em, MonitorEntity, path.id)));
+    async showMonitor({ path }, { ask }) {
+      return monitorReply(await readOwn(ask, MonitorEntity, path.id));
     },
 
     async updateMonitor({ path, body }, { asUser, requireVersion }) {

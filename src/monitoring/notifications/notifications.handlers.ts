@@ -1,5 +1,6 @@
 import type { components, operations } from '../../../generated/types/monitoring.ts';
 import { findOwn } from '../../db/find-own.ts';
+import { selectFrom, selectPage } from '../../db/statement.ts';
 import { type Fault, Invalid, NotFound } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageOf } from '../../paging.ts';
@@ -10,17 +11,19 @@ import { type Notification, NotificationEntity } from './notification.entity.ts'
 type NotificationOperations = Pick<operations, 'listNotifications' | 'addNotification' | 'removeNotification'>;
 
 export const notificationHandlers: Handlers<NotificationOperations> = {
-  async listNotifications({ path, query, url }, { asUser }) {
-    const { page, pageSize } = query;
-    const [notifications, total] = await asUser(async (em) => {
-      await findOwn(em, MonitorEntity, path.id);
-      return em.findAndCount(
-        NotificationEntity,
-        { monitorId: path.id },
-        { orderBy: { createdAt: 'desc', providerId: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize },
-      );
-    });
-    return { body: { data: notifications.map(notificationView), ...pageOf(url, { page, pageSize, total }) } };
+  async listNotifications({ path, query: { page, pageSize }, url }, { ask }) {
+    const [[monitor], notifications, counted] = await ask(
+      selectFrom(MonitorEntity, 'where id = $1', [path.id]),
+      ...selectPage(NotificationEntity, {
+        where: 'monitor_id = $1',
+        values: [path.id],
+        orderBy: 'created_at desc, provider_id desc',
+        page,
+        pageSize,
+      }),
+    );
+    if (!monitor) throw new NotFound();
+    return { body: { data: notifications.map(notificationView), ...pageOf(url, { page, pageSize, counted }) } };
   },
 
   async addNotification({ path, body }, { caller: { userId }, asUser }) {

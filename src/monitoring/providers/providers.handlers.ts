@@ -3,6 +3,7 @@ import { type Limiters, limitUse } from '../../access/limiters.ts';
 import { lockQuota } from '../../access/quota.ts';
 import type { Vault } from '../../access/vault.ts';
 import { findOwn } from '../../db/find-own.ts';
+import { readOwn, selectPage } from '../../db/statement.ts';
 import { type Fault, Refusal } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
 import { pageOf } from '../../paging.ts';
@@ -43,12 +44,9 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
   const testsOfProvider = limiters.create('test-provider', 5, 60);
   const testsOfUser = limiters.create('test-user', 20, 3600);
   return {
-    async listProviders({ query, url }, { asUser }) {
-      const { page, pageSize } = query;
-      const [providers, total] = await asUser((em) =>
-        em.findAndCount(ProviderEntity, {}, { orderBy: { id: 'desc' }, limit: pageSize, offset: (page - 1) * pageSize }),
-      );
-      return { body: { data: providers.map(providerView), ...pageOf(url, { page, pageSize, total }) } };
+    async listProviders({ query: { page, pageSize }, url }, { ask }) {
+      const [providers, counted] = await ask(...selectPage(ProviderEntity, { orderBy: 'id desc', page, pageSize }));
+      return { body: { data: providers.map(providerView), ...pageOf(url, { page, pageSize, counted }) } };
     },
 
     async createProvider({ body }, { caller: { userId }, asUser }) {
@@ -68,8 +66,8 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
       return { ...providerReply(provider), location: `/api/providers/${provider.id}` };
     },
 
-    async showProvider({ path }, { asUser }) {
-      return providerReply(await asUser((em) => findOwn(em, ProviderEntity, path.id)));
+    async showProvider({ path }, { ask }) {
+      return providerReply(await readOwn(ask, ProviderEntity, path.id));
     },
 
     async updateProvider({ path, body }, { asUser, requireVersion }) {
@@ -98,8 +96,8 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
       return { body: { id: path.id, object: 'provider', deleted: true } };
     },
 
-    async testProvider({ path }, { caller, asUser }) {
-      const provider = await asUser((em) => findOwn(em, ProviderEntity, path.id));
+    async testProvider({ path }, { caller, ask }) {
+      const provider = await readOwn(ask, ProviderEntity, path.id);
       await limitUse(testsOfProvider, String(provider.id), 'A provider can be tested 5 times a minute.');
       await limitUse(testsOfUser, String(caller.userId), 'A user can send 20 tests an hour.');
       const { providerType: type } = provider;

@@ -1,0 +1,191 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKey } from '../../src/access/keys.ts';
+import { allScopes } from '../../src/access/scopes.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { launchBrowser, overflow, visit } from './browser.ts';
+
+let service: TestService;
+let browser: Browser;
+let user: TestUser;
+const password = 'correct horse';
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  user = await service.createUser(password);
+  await user.api.post('/api/v1/websites', { form: { domain: 'seen.example' } });
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const pages = ['/docs', '/docs/getting-started', '/docs/websites', '/docs/monitoring', '/docs/problems', '/docs/problems/rate_limited'];
+const phone = { viewport: { width: 360, height: 740 } };
+const manyOperationsMs = 180_000;
+const operations = (page: Page) => page.locator('.opblock');
+const operation = (page: Page, id: string) => page.locator(`.opblock[id$="-${id}"]`);
+
+const looks = [
+  { look: 'in light on a desk', colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { look: 'in the dark on a phone', colorScheme: 'dark', ...phone },
+] as const;
+
+describe.each(pages)('%s', (path) => {
+  test.each(looks)('loads $look: fitting, in those colours, without a complaint or another host', ({ colorScheme, viewport }) =>
+    visit(
+      browser,
+      service.url + path,
+      async (page) => {
+        await page.locator('h1, h2.title').first().waitFor();
+        expect(await overflow(page)).toBe(0);
+        const isLight = colorScheme === 'light';
+        expect((await brightness(page, 'body', 'backgroundColor')) > 128).toBe(isLight);
+        expect((await brightness(page, 'h1, h2.title', 'color')) > 128).toBe(!isLight);
+      },
+      { colorScheme, viewport },
+    ),
+  );
+});
+
+describe.each(['websites', 'monitoring'])('the reference of %s', (name) => {
+  test(
+    'shows every operation on a phone, without a complaint and without moving sideways',
+    () =>
+      visit(
+        browser,
+        `${service.url}/docs/${name}`,
+        async (page) => {
+          await operations(page).first().waitFor();
+          for (const block of await operations(page).all()) {
+            await block.locator('.opblock-summary-control').click();
+            await block.locator('.try-out__btn').click();
+            await block.locator('.execute').waitFor();
+            expect(await overflow(page), (await block.getAttribute('id')) ?? '').toBe(0);
+            await block.locator('.opblock-summary-control').click();
+          }
+        },
+        phone,
+      ),
+    manyOperationsMs,
+  );
+
+  test('goes dark while it is open, when the system does', () =>
+    visit(browser, `${service.url}/docs/${name}`, async (page) => {
+      await operations(page).first().waitFor();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expect.poll(() => brightness(page, '.swagger-ui', 'backgroundColor'), { timeout: 10_000 }).toBeLessThan(128);
+    }));
+});
+
+describe('try it', () => {
+  test('lists websites with a key', async () => {
+    const { key } = await service.database.asUser(user.id, (em) =>
+      createKey(em, { userId: user.id, name: 'Browser', scopes: [...allScopes] }),
+    );
+    await visit(browser, `${service.url}/docs/websites`, async (page) => {
+      await page.locator('.btn.authorize').first().click();
+      await page.locator('.modal-ux input').fill(key);
+      await page.locator('.modal-ux .btn.authorize').click();
+      await page.locator('.modal-ux .btn-done').click();
+      expect(await tryIt(page, 'listWebsites')).toMatchObject({ status: 200, body: { data: [{ domain: 'seen.example' }] } });
+    });
+  });
+
+  test('lists websites for whoever is signed in, on every page, until they sign out', () =>
+    visit(
+      browser,
+      `${service.url}/docs`,
+      async (page) => {
+        await signIn(page, password);
+        await account(page, 'Signed in').waitFor();
+        await page.getByRole('link', { name: 'Website registry' }).first().click();
+        await account(page, 'Signed in').waitFor();
+        expect(await tryIt(page, 'listWebsites')).toMatchObject({ status: 200, body: { data: [{ domain: 'seen.example' }] } });
+
+        await account(page, 'Signed in').click();
+        expect(await page.locator('[data-email]').textContent()).toBe(user.email);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await account(page, 'Sign in').waitFor();
+        await page.goto(`${service.url}/docs/websites`);
+        expect(await tryIt(page, 'listWebsites')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+      },
+      { expected: /status of 401/ },
+    ));
+
+  test('changes things, too: the filled-in form creates a website', () =>
+    visit(browser, `${service.url}/docs/websites`, async (page) => {
+      await signIn(page, password);
+      await account(page, 'Signed in').waitFor();
+      expect(await tryIt(page, 'createWebsite')).toMatchObject({ status: 201, body: { data: { domain: expect.any(String) } } });
+    }));
+
+  test('works by whatever name the service is reached', () =>
+    visit(browser, `${service.url.replace('127.0.0.1', 'localhost')}/docs/monitoring`, async (page) => {
+      await signIn(page, password);
+      await account(page, 'Signed in').waitFor();
+      expect(await tryIt(page, 'listMonitors')).toMatchObject({ status: 200, body: { data: [] } });
+    }));
+});
+
+test('a wrong password is refused in words', () =>
+  visit(
+    browser,
+    `${service.url}/docs`,
+    async (page) => {
+      await signIn(page, 'wrong horse');
+      await page.getByText('The e-mail address or the password is wrong.').waitFor();
+      await account(page, 'Sign in').waitFor();
+    },
+    { expected: /status of 401/ },
+  ));
+
+test('samples are shown in the language that was chosen, and copied', () =>
+  visit(
+    browser,
+    `${service.url}/docs/getting-started`,
+    async (page) => {
+      const shown = async () => {
+        const samples = await page.locator('pre[data-language]:visible').all();
+        return Promise.all(samples.map((sample) => sample.getAttribute('data-language')));
+      };
+      expect(await shown()).toEqual(['curl', 'curl', 'curl', 'curl']);
+      await page.getByText('Python', { exact: true }).click();
+      expect(await shown()).toEqual(['python', 'python', 'python', 'python']);
+      await page.locator('.sample:visible .copy').first().click();
+      await page.getByText('Copied').waitFor();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toContain('urllib.request');
+    },
+    { permissions: ['clipboard-read', 'clipboard-write'] },
+  ));
+
+async function signIn(page: Page, secret: string) {
+  await account(page, 'Sign in').click();
+  const form = page.locator('[data-sign-in]');
+  await form.getByLabel('E-mail address').fill(user.email);
+  await form.getByLabel('Password').fill(secret);
+  await form.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const account = (page: Page, says: 'Sign in' | 'Signed in') => page.locator('.account summary', { hasText: new RegExp(`^${says}$`) });
+
+/** Opens an operation, sends it as it is filled in, and reads what the page shows of the answer. */
+async function tryIt(page: Page, id: string): Promise<{ status: number; body: unknown }> {
+  const block = operation(page, id);
+  await block.locator('.opblock-summary-control').click();
+  await block.locator('.try-out__btn').click();
+  await block.locator('.execute').click();
+  const answer = block.locator('.live-responses-table .response');
+  const status = await answer.locator('.response-col_status').textContent();
+  const body = await answer.locator('.highlight-code pre').first().textContent();
+  return { status: Number.parseInt(status ?? '', 10), body: JSON.parse(body ?? '') };
+}
+
+/** From 0 to 255, of the first that matches. */
+async function brightness(page: Page, selector: string, property: 'color' | 'backgroundColor'): Promise<number> {
+  const colour = await page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+  const [red = 0, green = 0, blue = 0, opacity = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
+  if (opacity === 0) throw new Error(`${selector} has no ${property} of its own`);
+  return (red + green + blue) / 3;
+}

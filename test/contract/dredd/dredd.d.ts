@@ -1,0 +1,45 @@
+// The part of Dredd that the contract run uses; the package has no types.
+declare module 'dredd' {
+  import type { EventEmitter } from 'node:events';
+
+  export interface Transaction {
+    origin: { apiName: string; actionName: string };
+    expected: { statusCode: string };
+    request: { method: string; headers: Record<string, string>; body: string | Buffer };
+    protocol: string;
+    host: string;
+    port: string;
+    fullPath: string;
+    /** Not sent at all. */
+    skip?: boolean;
+    /** The reason why it fails, whatever Dredd finds. */
+    fail?: string;
+    real: { statusCode: number; headers: Record<string, string | string[]>; body?: string };
+  }
+
+  export interface Test {
+    status: 'pass' | 'fail' | 'skip';
+    message: string;
+    origin: Transaction['origin'];
+    expected: Transaction['expected'];
+    errors?: { message: string }[];
+  }
+
+  export default class Dredd {
+    constructor(configuration: {
+      endpoint: string;
+      apiDescriptions: string[];
+      hookfiles: string[];
+      emitter: EventEmitter;
+      loglevel: string;
+    });
+    run(
+      done: (error: Error | null, stats: { tests: number; passes: number; failures: number; errors: number; skipped: number }) => void,
+    ): void;
+  }
+}
+
+declare module 'dredd/build/reporters/reporterOutputLogger.js' {
+  const logger: { default: { transports: { console: { silent: boolean } } } };
+  export default logger;
+}

@@ -1,0 +1,137 @@
+import type { ApiClient } from '../support/api-client.ts';
+
+export const password = 'correct horse battery';
+
+export interface Sample {
+  status: number;
+  /** Empty where the path or the method is in no contract. */
+  operation: string;
+  method: string;
+  path: string;
+  as: 'key' | 'session' | 'stranger';
+  options: NonNullable<Parameters<ApiClient['request']>[2]>;
+}
+
+/**
+ * Requests that build on one another, for a new user on an empty database: the first of each kind gets the id 1, and the
+ * key that calls has it too.
+ */
+export const samples: Sample[] = [
+  // The website registry
+  sample(201, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'https://www.example.com/', email: '1' } }),
+  sample(201, 'createWebsite', 'POST /api/v1/websites', {
+    form: { domain: 'shop.example.org', privacy: '2', password },
+    headers: { 'Idempotency-Key': 'first' },
+  }),
+  sample(401, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net' } }, 'stranger'),
+  sample(406, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net' }, headers: { Accept: 'text/html' } }),
+  sample(415, 'createWebsite', 'POST /api/v1/websites', { json: { domain: 'example.net' } }),
+  sample(413, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'x'.repeat(300_000) } }),
+  sample(400, 'createWebsite', 'POST /api/v1/websites', {
+    raw: 'domain=%ff.example',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  }),
+  sample(422, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'localhost' } }),
+  sample(422, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net', privacy: '2' } }),
+  sample(422, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net', exclude_ips: 'home' } }),
+  sample(422, 'createWebsite', 'POST /api/v1/websites', { form: [...twice('domain', 'example.net')] }),
+  sample(200, 'listWebsites', 'GET /api/v1/websites'),
+  sample(200, 'listWebsites', 'GET /api/v1/websites?favorite=1&per_page=25&sort_by=domain&sort=asc&unknown=ignored'),
+  sample(200, 'listWebsites', 'GET /api/v1/websites?favorite=false'),
+  sample(422, 'listWebsites', 'GET /api/v1/websites?favorite=yes'),
+  sample(422, 'listWebsites', 'GET /api/v1/websites?page=1&page=2'),
+  sample(400, 'listWebsites', 'GET /api/v1/websites?search=%ff'),
+  sample(200, 'listWebsites', 'HEAD /api/v1/websites'),
+  sample(200, 'showWebsite', 'GET /api/v1/websites/1'),
+  sample(304, 'showWebsite', 'GET /api/v1/websites/1', { headers: { 'If-None-Match': '*' } }),
+  sample(422, 'showWebsite', 'GET /api/v1/websites/first'),
+  sample(401, 'showWebsite', 'GET /api/v1/websites/1', { headers: { Authorization: 'Basic dTpw' } }, 'stranger'),
+  sample(200, 'showWebsiteByDomain', 'GET /api/v1/domains/example.com'),
+  sample(200, 'updateWebsite', 'PATCH /api/v1/websites/1', { form: { favorite: '0' } }),
+  sample(200, 'putWebsite', 'PUT /api/v1/websites/1', { form: { favorite: 'true' }, headers: { 'If-Match': '*' } }),
+  sample(412, 'putWebsite', 'PUT /api/v1/websites/1', { form: { favorite: '1' }, headers: { 'If-Match': '"99"' } }),
+  sample(422, 'updateWebsite', 'PATCH /api/v1/websites/1', { form: { favorite: '2' } }),
+  sample(422, 'putWebsite', 'PUT /api/v1/websites/1', { form: { domain: 'example.net' } }),
+  sample(200, 'verifyWebsitePassword', 'POST /api/v1/websites/2/verify-password', { form: { password } }),
+  sample(200, 'deleteWebsite', 'DELETE /api/v1/websites/2'),
+
+  // Paths and methods
+  sample(404, '', 'GET /api/v1/pages'),
+  sample(404, '', 'GET /api/nothing'),
+  sample(404, '', 'GET /nothing'),
+  sample(404, '', 'GET /api/v1/websites/%ff'),
+  sample(405, '', 'DELETE /api/v1/websites'),
+  sample(405, '', 'PATCH /api/monitors/1', {}, 'stranger'),
+  sample(204, '', 'OPTIONS /api/monitors/1'),
+
+  // Keys
+  sample(201, 'createKey', 'POST /api/keys', { json: { name: 'Deploy script', scopes: ['monitors:read'] } }),
+  sample(422, 'createKey', 'POST /api/keys', { json: { name: 'Late', scopes: ['monitors:read'], expires_at: '2020-01-01T00:00:00Z' } }),
+  sample(422, 'createKey', 'POST /api/keys', { json: { name: '', scopes: ['everything'] } }),
+  sample(200, 'listKeys', 'GET /api/keys?page=1&pageSize=5'),
+  sample(200, 'deleteKey', 'DELETE /api/keys/2'),
+
+  // Monitors
+  sample(201, 'createMonitor', 'POST /api/monitors', { json: { friendly_name: 'Shop', url: 'https://example.com/health' } }),
+  sample(422, 'createMonitor', 'POST /api/monitors', { json: { friendly_name: 'Inner', url: 'http://127.0.0.1/' } }),
+  sample(422, 'createMonitor', 'POST /api/monitors', { json: { friendly_name: 'Shop', url: 'https://example.com', colour: 'red' } }),
+  sample(400, 'createMonitor', 'POST /api/monitors', { raw: '{"url":', headers: { 'Content-Type': 'application/json' } }),
+  sample(400, 'createMonitor', 'POST /api/monitors', {
+    raw: '{"url": "https://example.com", "url": "https://example.org"}',
+    headers: { 'Content-Type': 'application/json' },
+  }),
+  sample(200, 'listMonitors', 'GET /api/monitors?status=down&pageSize=50'),
+  sample(422, 'listMonitors', 'GET /api/monitors?pageSize=0'),
+  sample(401, 'listMonitors', 'GET /api/monitors', {}, 'stranger'),
+  sample(200, 'showMonitor', 'GET /api/monitors/1'),
+  sample(200, 'updateMonitor', 'PUT /api/monitors/1', { json: { friendly_name: 'Shop (Europe)' } }),
+  sample(415, 'updateMonitor', 'PUT /api/monitors/1', { form: { friendly_name: 'Shop' } }),
+  sample(202, 'checkMonitor', 'POST /api/monitors/1/check'),
+  sample(200, 'listIncidents', 'GET /api/monitors/1/incidents?window=30d'),
+  sample(422, 'listIncidents', 'GET /api/monitors/1/incidents?window=often'),
+
+  // Providers and assignments
+  sample(201, 'createProvider', 'POST /api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pigeon' } }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'slack', webhook_url: 'https://example.com/hook' } }),
+  sample(200, 'listProviders', 'GET /api/providers'),
+  sample(200, 'showProvider', 'GET /api/providers/1'),
+  sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { recipient_email: 'oncall@example.com' } }),
+  sample(200, 'testProvider', 'POST /api/providers/1/test'),
+  sample(201, 'addNotification', 'POST /api/monitors/1/notifications', { json: { provider_id: 1 } }),
+  sample(422, 'addNotification', 'POST /api/monitors/1/notifications', { json: { provider_id: '1' } }),
+  sample(200, 'listNotifications', 'GET /api/monitors/1/notifications'),
+  sample(200, 'removeNotification', 'DELETE /api/monitors/1/notifications', { json: { provider_id: 1 } }),
+  sample(200, 'deleteProvider', 'DELETE /api/providers/1'),
+  sample(200, 'deleteMonitor', 'DELETE /api/monitors/1', { headers: { 'If-Match': '*' } }),
+
+  // Users and sessions
+  sample(201, 'createUser', 'POST /api/users', { json: { email: 'ana@example.com', password } }, 'stranger'),
+  sample(422, 'createUser', 'POST /api/users', { json: { email: 'ana', password: 'short' } }, 'stranger'),
+  sample(201, 'createSession', 'POST /api/session', { json: { email: 'ana@example.com', password } }, 'stranger'),
+  sample(
+    403,
+    'createSession',
+    'POST /api/session',
+    { json: { email: 'ana@example.com', password }, headers: { Origin: 'https://evil.example' } },
+    'stranger',
+  ),
+  sample(200, 'showSession', 'GET /api/session', {}, 'session'),
+  sample(401, 'showSession', 'GET /api/session'),
+  sample(200, 'listWebsites', 'GET /api/v1/websites', {}, 'session'),
+  sample(200, 'changePassword', 'PUT /api/session/password', { json: { current: password, new: 'another staple altogether' } }, 'session'),
+  sample(403, 'deleteSession', 'DELETE /api/session', { headers: { 'Sec-Fetch-Site': 'cross-site' } }, 'session'),
+  sample(200, 'deleteSession', 'DELETE /api/session', {}, 'session'),
+];
+
+function sample(status: number, operation: string, line: string, options: Sample['options'] = {}, as: Sample['as'] = 'key'): Sample {
+  const [method = '', path = ''] = line.split(' ');
+  return { status, operation, method, path, as, options };
+}
+
+function twice(name: string, value: string): [string, string][] {
+  return [
+    [name, value],
+    [name, value],
+  ];
+}

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import monitoring from '../../generated/monitoring.json' with { type: 'json' };
+import websites from '../../generated/websites.json' with { type: 'json' };
+import { readConfig } from '../../src/config.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { type RunningMock, startMock } from '../support/mock.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { password, type Sample, samples } from './requests.ts';
+
+let mail: MailServer;
+let service: TestService;
+let mock: RunningMock;
+let ofService: Record<Sample['as'], ApiClient>;
+let ofMock: Record<Sample['as'], ApiClient>;
+
+beforeAll(async () => {
+  mail = await startMailServer();
+  const { delivery } = readConfig({ SMTP_URL: `smtp://${mail.host}`, MAIL_FROM: 'alerts@sitekeeper.example' });
+  [service, mock] = await Promise.all([startService({ signupOpen: true, delivery }), startMock()]);
+  const user = await service.createUser(password);
+  const { headers } = await service.stranger.post('/api/session', { json: { email: user.email, password } });
+  const cookie = headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  ofService = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), stranger: service.stranger };
+  ofMock = { key: mock.api, session: new ApiClient(mock.url, { Cookie: cookie }), stranger: new ApiClient(mock.url) };
+});
+afterAll(async () => {
+  await Promise.all([mock.stop(), service.stop(), mail.close()]);
+});
+
+test.each(samples)('$status from both: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
+  expect((await ofService[as].request(method, path, options)).status).toBe(status);
+  expect((await ofMock[as].request(method, path, options)).status).toBe(status);
+});
+
+test('there are at least 50 samples, with a success of every operation', () => {
+  const declared = JSON.stringify([websites, monitoring]).match(/(?<="operationId":")\w+/g) ?? [];
+  const succeeding = samples.filter(({ status }) => status < 300).map(({ operation }) => operation);
+  expect(samples.length).toBeGreaterThanOrEqual(50);
+  expect(declared.length).toBeGreaterThan(30);
+  expect(declared.filter((operation) => !succeeding.includes(operation))).toEqual([]);
+});
