@@ -2,16 +2,24 @@
 import { basename } from 'node:path';
 import { afterAll, beforeEach, expect } from 'vitest';
 
+const bytes = 'Prism passes bodies on as text, so other bytes do not arrive as they were sent.';
+const noBody = 'Prism reads the body of every JSON answer, and to HEAD there is none.';
+const ownParser = 'The parser that refuses would be the one of the proxy.';
+
 const leftOut: Record<string, Record<string, string>> = {
-  'create-website.test.ts': {
-    '400 for a form that is not UTF-8': 'Prism passes bodies on as text, so other bytes do not arrive as they were sent.',
+  'create-website.test.ts': { '400 for a form that is not UTF-8': bytes },
+  'list-websites.test.ts': {
+    'HEAD is answered like GET': noBody,
+    '400 for a query that is not percent-encoded UTF-8': 'Prism reads the query and writes it anew.',
   },
+  'show-website.test.ts': { 'HEAD is answered like GET': noBody },
+  'show-website-by-domain.test.ts': { 'HEAD is answered like GET': noBody },
   'refusals.test.ts': {
-    'HEAD is answered like GET': 'Prism reads the body of every JSON answer, and there is none.',
-    '401 for two Authorization headers': 'Node joins them for Prism, which passes on one.',
-    '400 for JSON that is not UTF-8': 'Prism passes bodies on as text, so other bytes do not arrive as they were sent.',
-    'what the HTTP parser itself refuses': 'That is the parser of the proxy here.',
-    '431 for 17 KiB of headers': 'That is the parser of the proxy here.',
+    'HEAD is answered like GET': noBody,
+    '401 for two Authorization headers': 'Node keeps the first of them for Prism.',
+    '400 for JSON that is not UTF-8': bytes,
+    'what the HTTP parser itself refuses': ownParser,
+    '431 for 17 KiB of headers': ownParser,
   },
 };
 
@@ -26,4 +34,4 @@ beforeEach(({ task, skip }) => {
   skip(listed[title]);
 });
 
-afterAll(() => expect([...met]).toEqual(Object.keys(listed)));
+afterAll(() => expect(Object.keys(listed).filter((title) => !met.has(title))).toEqual([]));

@@ -36,15 +36,11 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
   async function pass(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', upstream);
     const query = Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)]));
-    // It belongs to the connection that ends here.
-    const { 'transfer-encoding': _chunked, ...headers } = request.headers;
-    const input = {
-      method: request.method?.toLowerCase(),
-      url: { path: pathname, query },
-      headers: request.headers,
-      body: await text(request),
-    };
-    const result = await prism.request({ ...input, body: input.body || undefined } as IHttpRequest, await operations())();
+    // Chunks belong to the connection that ends here.
+    const { 'transfer-encoding': _, ...sent } = request.headers;
+    const body = (await text(request)) || undefined;
+    const input = { method: request.method?.toLowerCase(), url: { path: pathname, query }, headers: sent, body } as IHttpRequest;
+    const result = await prism.request(input, await operations())();
     if (result._tag === 'Left') {
       response.writeHead(500, { 'Content-Type': 'text/plain' }).end(`Prism failed: ${result.left.message}`);
       return;
@@ -52,7 +48,7 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
     const { output, validations } = result.right;
     const place = `${request.method} ${request.url} answered ${output.statusCode}`;
     violations.push(...validations.output.map(({ path = [], message }) => `${place}: ${path.join('.')} ${message}`));
-    const { 'content-length': _, ...headers } = output.headers ?? {};
+    const { 'content-length': _length, ...headers } = output.headers ?? {};
     response.writeHead(output.statusCode, headers);
     response.end(typeof output.body === 'string' ? output.body : JSON.stringify(output.body));
   }
