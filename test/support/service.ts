@@ -12,6 +12,7 @@ import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { ApiClient } from './api-client.ts';
 import { createDatabase } from './database.ts';
+import { startPrismProxy } from './prism-proxy.ts';
 
 export interface TestUser {
   id: number;
@@ -48,6 +49,8 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const database = options.database ?? (await createDatabase());
   const limiters = options.limiters ?? memoryLimiters();
   const server = await listen({ host: '127.0.0.1', port: 0 });
+  const proxy = process.env.TEST_THROUGH_PROXY ? await startPrismProxy(server.url) : undefined;
+  const { url } = proxy ?? server;
   const config = { ...readConfig({ RATE_LIMIT_PER_MINUTE: '100000' }), ...settings };
   const secretKeys = [Buffer.alloc(32, 1)];
   const log = pino({ level: 'silent' });
@@ -57,7 +60,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     database,
     limiters,
     secretKeys,
-    publicUrl: options.publicUrl ?? server.url,
+    publicUrl: options.publicUrl ?? url,
     ...(options.net && { net: options.net }),
     log,
     metrics,
@@ -74,17 +77,18 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     if (id === undefined) throw new Error('no user was made');
     const withScopes = async (...scopes: Scope[]) => {
       const { key } = await database.asUser(id, (em) => createKey(em, { userId: id, name: 'Test', scopes }));
-      return new ApiClient(server.url, { Authorization: `Bearer ${key}` });
+      return new ApiClient(url, { Authorization: `Bearer ${key}` });
     };
     return { id, email, api: await withScopes(...allScopes), withScopes };
   }
 
   return {
-    url: server.url,
+    url,
     database,
-    stranger: new ApiClient(server.url),
+    stranger: new ApiClient(url),
     createUser,
     async stop() {
+      await proxy?.close();
       await server.close();
       await engine?.stop();
       if (!options.database) await database.close();
