@@ -59,7 +59,7 @@ fault(5, 'PostgreSQL restarted under load: 503 meanwhile, back within 5 s, no al
      insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, id, ?, 'down', 'S', 'B' from laid`,
     [alerts, monitor, provider.body.data.id],
   );
-  await expect.poll(() => mail.mails.length, { timeout: 10_000 }).toBeGreaterThan(3);
+  await expect.poll(() => mail.mails.length, { timeout: 20_000 }).toBeGreaterThan(3);
   await postgres.crash();
   await expect.poll(() => load.outcome.statuses[503], { timeout: 10_000 }).toBeGreaterThan(50);
   const [ready, healthy] = [await get('/readyz'), await get('/healthz')];
