@@ -164,8 +164,8 @@ function unavailable(cause?: unknown): TryLater {
 }
 
 // SQLSTATE classes 08 (connection), 53 (too many connections, no room on the disk) and 57 (shutdown, a statement that took
-// too long), and what the socket says.
-const lossCodes = /^(08...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+// too long), a transaction that did nothing for too long, and what the socket says.
+const lossCodes = /^(08...|25P03|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 const lossMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
 function isConnectionLoss(error: unknown): boolean {

@@ -18,8 +18,8 @@ export interface PostgresServer {
   /** Resolves once it takes connections. */
   start(): Promise<void>;
   /** Every process of it stands still; the sockets stay open. */
-  freeze(): Promise<void>;
-  thaw(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
   remove(): Promise<void>;
 }
 
@@ -29,17 +29,17 @@ export async function createPostgres(): Promise<PostgresServer> {
   const port = await freePort();
   const bin = newestBin();
   const asPostgres = await owner(folder);
-  const run = (program: string, ...args: string[]) =>
-    execute(asPostgres[0] ?? join(bin, program), [...asPostgres.slice(1), ...(asPostgres[0] ? [join(bin, program)] : []), ...args], {
-      cwd: folder,
-    });
+  const run = (name: string, ...given: string[]) => {
+    const [program = '', ...args] = [...asPostgres, join(bin, name), ...given];
+    return execute(program, args, { cwd: folder });
+  };
   const options = `-c listen_addresses=127.0.0.1 -p ${port} -c unix_socket_directories=${folder} -c fsync=off`;
   // Its output goes to a file, so that nobody waits for the server to close it.
   const start = async () => void (await run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', 'start', '-o', options));
   const crash = async () => void (await run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'));
-  const signal = async (name: NodeJS.Signals) => {
+  const signal = (name: NodeJS.Signals) => {
     const [main] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
-    for (const pid of [Number(main), ...(await childrenOf(Number(main)))]) process.kill(pid, name);
+    for (const pid of [Number(main), ...childrenOf(Number(main))]) process.kill(pid, name);
   };
 
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
@@ -56,7 +56,6 @@ export async function createPostgres(): Promise<PostgresServer> {
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     async remove() {
-      await signal('SIGCONT').catch(() => {});
       await crash().catch(() => {});
       await rm(folder, { recursive: true, force: true });
     },
@@ -77,9 +76,8 @@ async function owner(folder: string): Promise<string[]> {
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
 }
 
-async function childrenOf(pid: number): Promise<number[]> {
-  const { stdout } = await execute('ps', ['-o', 'pid=', '--ppid', String(pid)]);
-  return stdout.split('\n').filter(Boolean).map(Number);
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
 async function freePort(): Promise<number> {
