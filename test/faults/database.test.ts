@@ -84,7 +84,7 @@ fault(5, 'PostgreSQL restarted under load: 503 meanwhile, back within 5 s, no al
 
 fault(
   6,
-  'PostgreSQL frozen for 60 s: readyz 503, healthz 200, requests answered 503 within 20 s, no false "down"',
+  'PostgreSQL frozen for 60 s: readyz 503, healthz 200, requests answered 503 within 25 s, no false "down"',
   async () => {
     const monitors = await Promise.all(Array.from({ length: 10 }, createMonitor));
     const states = async () => (await service.api.get('/api/monitors?pageSize=100')).body.data;
@@ -116,7 +116,8 @@ fault(
 
     expect(Object.keys(statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
     expect(shapeless).toBe(0);
-    expect(slowestMs).toBeLessThan(20_000);
+    // Five for a connection of the pool, sixteen of silence on it, and a little for a slow machine.
+    expect(slowestMs).toBeLessThan(25_000);
     const readyMs = Math.max(...probes.map(({ ready }) => ready.ms));
     expect(new Set(probes.map(({ ready, healthy }) => `${ready.status} ${healthy.status}`))).toEqual(new Set(['503 200']));
     expect(readyMs).toBeLessThan(5000);

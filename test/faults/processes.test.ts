@@ -17,27 +17,29 @@ const loadSeconds = Number(process.env.FAULTS_LOAD_SECONDS ?? 45);
 
 let database: Database;
 let deployment: Deployment;
+let checking: TestService;
+let alerting: TestService;
 const cleanUps: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
   deployment = await Deployment.create({ DATABASE_URL: urlOf(database) });
+  checking = await startService({ netAllow: ['127.0.0.0/8'] });
+  alerting = await startService();
 });
 afterAll(async () => {
   await deployment?.remove();
   for (const cleanUp of cleanUps.toReversed()) await cleanUp();
+  await checking?.stop();
+  await alerting?.stop();
   await database?.close();
 });
 
-/** A service of its own, with the workers that check and send for it. */
-async function withWorkers(settings: Record<string, string>): Promise<{ service: TestService; workers: Deployment }> {
-  const service = await startService({ netAllow: ['127.0.0.0/8'] });
+/** Workers for a service of their own. */
+async function workersOf(service: TestService, settings: Record<string, string>): Promise<Deployment> {
   const workers = await Deployment.create({ DATABASE_URL: urlOf(service.database), ...settings });
-  cleanUps.push(
-    () => service.stop(),
-    () => workers.remove(),
-  );
-  return { service, workers };
+  cleanUps.push(() => workers.remove());
+  return workers;
 }
 
 async function startTarget(script: WebServer['script']): Promise<WebServer> {
@@ -76,8 +78,8 @@ describe.concurrent('at the same time', () => {
     async () => {
       const monitors = 20;
       const target = await startTarget(scripts.hang());
-      const { service, workers } = await withWorkers({});
-      const { api, id } = await service.createUser();
+      const workers = await workersOf(checking, {});
+      const { api, id } = await checking.createUser();
       for (let n = 0; n < monitors; n++) await api.post('/api/monitors', { json: { friendly_name: `M ${n}`, url: target.url } });
       const first = await workers.work();
       await vi.waitFor(() => expect(target.requests).toHaveLength(monitors), { timeout: 9000, interval: 20 });
@@ -87,9 +89,10 @@ describe.concurrent('at the same time', () => {
       await workers.work();
       await vi.waitFor(() => expect(target.requests.length).toBeGreaterThanOrEqual(2 * monitors), { timeout: 50_000, interval: 50 });
       const seconds = (performance.now() - start) / 1000;
-      const incidents = () => service.database.asUser(id, (em) => em.execute('select monitor_id from incidents where resolved_at is null'));
+      const incidents = () =>
+        checking.database.asUser(id, (em) => em.execute('select monitor_id from incidents where resolved_at is null'));
       await vi.waitFor(async () => expect(await incidents()).toHaveLength(monitors), { timeout: 30_000, interval: 200 });
-      const all = await service.database.asUser(id, (em) => em.execute('select id from incidents'));
+      const all = await checking.database.asUser(id, (em) => em.execute('select id from incidents'));
       expect(seconds).toBeLessThan(leaseSeconds + 2);
       expect(all).toHaveLength(monitors);
       return `${monitors} checks cut off, all made again ${seconds.toFixed(1)} s later (lease ${leaseSeconds} s), ${all.length} incidents`;
@@ -101,10 +104,10 @@ describe.concurrent('at the same time', () => {
     let beforeTaking = async () => {};
     const mail = await startMailServer({ onMailFrom: (_, __, done) => void beforeTaking().then(() => done(), done) });
     cleanUps.push(() => mail.close());
-    const { service, workers } = await withWorkers({ SMTP_URL: `smtp://${mail.host}` });
-    const user = await service.createUser();
+    const workers = await workersOf(alerting, { SMTP_URL: `smtp://${mail.host}` });
+    const user = await alerting.createUser();
     const first = await workers.work();
-    const admin = new pg.Client({ connectionString: urlOf(service.database) });
+    const admin = new pg.Client({ connectionString: urlOf(alerting.database) });
     await admin.connect();
     // From the moment when the mail is on its way, nobody can mark it.
     beforeTaking = async () => {
@@ -112,8 +115,8 @@ describe.concurrent('at the same time', () => {
       await admin.query('begin');
       await admin.query('lock table alerts in share row exclusive mode');
     };
-    await queueAlerts(service.database, user, { provider_type: 'email', recipient_email: 'ops@example.com' }, 1);
-    const watcher = new pg.Client({ connectionString: urlOf(service.database) });
+    await queueAlerts(alerting.database, user, { provider_type: 'email', recipient_email: 'ops@example.com' }, 1);
+    const watcher = new pg.Client({ connectionString: urlOf(alerting.database) });
     await watcher.connect();
     const waiting = async () =>
       (await watcher.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'set status = ''sent'''`)).rowCount;
@@ -124,10 +127,10 @@ describe.concurrent('at the same time', () => {
     await admin.query('rollback');
     await admin.end();
     // The lease of a minute is over at once.
-    await service.database.asEngine((em) => em.execute('update alerts set next_attempt_at = now()', [], 'run'));
+    await alerting.database.asEngine((em) => em.execute('update alerts set next_attempt_at = now()', [], 'run'));
     await workers.work();
     const status = async () =>
-      (await service.database.asUser(user.id, (em) => em.execute<{ status: string }[]>('select status from alerts')))[0];
+      (await alerting.database.asUser(user.id, (em) => em.execute<{ status: string }[]>('select status from alerts')))[0];
     await vi.waitFor(async () => expect(await status()).toEqual({ status: 'sent' }), { timeout: 15_000 });
     const ids = mail.mails.map(({ parsed }) => parsed.messageId);
     expect(ids).toHaveLength(2);
