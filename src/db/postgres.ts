@@ -50,10 +50,10 @@ export async function openPostgres(url: string, entities: Entities, options: { p
 
 function runBatch(pool: Pool | undefined, statements: Statement[]): Promise<unknown[][]> {
   return new Promise((resolve, reject) => {
-    pool?.connect((failed, client, release) => {
+    pool?.connect((failed, client) => {
       if (failed || !client) return reject(failed);
       const batch = new Batch(statements, pool.options.types, (error, rows = []) => {
-        release(error !== null && batch.hasPrepared);
+        client.release(error !== null && batch.hasPrepared);
         if (error) reject(error);
         else resolve(rows);
       });

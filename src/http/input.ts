@@ -17,9 +17,6 @@ export interface AnyInput {
   url: { path: string; query: string };
 }
 
-/** As the contract says; a body of nothing but faults could name more. */
-const mostFaults = 10_000;
-
 export type AnyRules = (body: Values) => Fault[];
 
 /** Turns the request into the operation's input, or refuses it naming every fault at once. */
@@ -52,7 +49,7 @@ export function readInput(
     if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
   }
   if (rules && typeof value === 'object' && value !== null) faults.push(...ruleFaults(rules, value as Values, faults));
-  if (faults.length > 0) throw new Invalid(faults.slice(0, mostFaults));
+  if (faults.length > 0) throw new Invalid(faults);
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
 }
 
