@@ -14,4 +14,5 @@ const missed = faults.filter(({ on }) => !failed.has(on));
 const others = [...failed].filter((title) => !planted.has(title));
 for (const title of others) console.error(`${title} failed without a fault`);
 console.log(`${faults.length - missed.length} of ${faults.length} faults caught; ${others.length} answers without one failed.`);
+console.log(`Planted faults in Dredd's run: ${faults.length} faults, ${missed.length + others.length} failed`);
 process.exitCode = missed.length + others.length === 0 ? 0 : 1;

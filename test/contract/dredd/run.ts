@@ -12,12 +12,15 @@ import { openWorld } from './world.ts';
 const world = await openWorld(await openFreshDatabase());
 const outcomes = await runDredd(world).finally(() => world.stop());
 const complaints = outcomes.filter(({ verdict }) => verdict === 'fail').map(({ tried, reason }) => `${titleOf(tried)}: ${reason}`);
-console.table({ websites: summary('websites'), monitoring: summary('monitoring') });
+const counts = { websites: summary('websites'), monitoring: summary('monitoring') };
+console.table(counts);
 for (const { answer, reason, testedIn } of excluded) {
   console.log(`excluded: ${answer}, because ${reason} (${testedIn})`);
   if (!existsSync(testedIn)) complaints.push(`There is no ${testedIn}, where ${answer} is said to be tested.`);
 }
 for (const complaint of complaints) console.error(complaint);
+const on = process.env.TEST_DATABASE_URL ? 'PostgreSQL' : 'the embedded database';
+for (const [api, { run, failed }] of Object.entries(counts)) console.log(`Dredd on ${on}, ${api}: ${run} transactions, ${failed} failed`);
 process.exitCode = complaints.length === 0 ? 0 : 1;
 
 function summary(api: Api) {
