@@ -61,8 +61,11 @@ describe.each(fuzzed)('$id', (operation) => {
 /** With the example of the contract where the request has no body of its own. Every answer is held against the contract. */
 function send(operation: ContractOperation, user: TestUser, request: GeneratedRequest, { json, form, headers }: ValidRequest) {
   const query = request.query.length > 0 ? `?${new URLSearchParams(request.query)}` : '';
+  const path = pathOf(operation, { parameters: request.path }) + query;
+  // What does not fit into the head of a request is refused before any contract: 431.
+  fc.pre(path.length < 12_000);
   const api = operation.credentials.includes('bearerKey') ? user.api : service.stranger;
-  return api.request(operation.method, pathOf(operation, { parameters: request.path }) + query, {
+  return api.request(operation.method, path, {
     headers: { ...headers, ...request.headers },
     ...(request.body ?? { ...(json && { json }), ...(form && { form }) }),
   });
