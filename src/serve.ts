@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { memoryLimiters, redisLimiters } from './access/limiters.ts';
+import { type Limiters, memoryLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
 import { createApp } from './app.ts';
 import { BadSetting, type Config } from './config.ts';
@@ -19,7 +19,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   const server = await listen(config);
   try {
     const { database, secretKeys } = await openDatabase(config, log);
-    const limiters = config.redisUrl ? redisLimiters(config.redisUrl, log) : memoryLimiters();
+    const limiters = await openLimiters(config, log);
     const key = await createOwner(database, config.owner);
     if (key) announceOwner(config, key, server.url);
     const metrics = createMetrics();
@@ -41,6 +41,13 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     await server.close();
     throw error;
   }
+}
+
+/** The client of Redis is loaded where it is used. */
+async function openLimiters({ redisUrl }: Config, log: Logger): Promise<Limiters> {
+  if (!redisUrl) return memoryLimiters();
+  const { redisLimiters } = await import('./access/redis-limiters.ts');
+  return redisLimiters(redisUrl, log);
 }
 
 const sendAwayMs = 2000;

@@ -1,6 +1,4 @@
-import { Redis } from 'ioredis';
-import type { Logger } from 'pino';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { TryLater } from '../errors.ts';
 
 /** Makes counters that allow `points` in `seconds`. */
@@ -35,41 +33,10 @@ export function memoryLimiters(): Limiters {
   };
 }
 
-/** Counts on Redis or Valkey, shared by all processes; in this process alone while that cannot be reached. */
-export function redisLimiters(url: string, log: Logger): Limiters {
-  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 1000, retryStrategy: () => 1000 });
-  let closing = false;
-  let reachable: boolean | undefined;
-  redis.on('error', () => {}); // 'close' follows, also after an attempt that failed
-  redis.on('ready', () => {
-    if (reachable === false) log.warn('Redis can be reached again: limits are shared by all processes');
-    reachable = true;
-  });
-  redis.on('close', () => {
-    if (reachable !== false && !closing) log.warn('Redis cannot be reached: each process counts for itself meanwhile');
-    reachable = false;
-  });
-  return {
-    create(name, points, seconds) {
-      const options = { keyPrefix: `sitekeeper:${name}`, points, duration: seconds };
-      return new RateLimiterRedis({
-        ...options,
-        storeClient: redis,
-        rejectIfRedisNotReady: true,
-        insuranceLimiter: new BoundedMemory(options),
-      });
-    },
-    async close() {
-      closing = true;
-      redis.disconnect();
-    },
-  };
-}
-
 const remembered = 100_000;
 
 /** Forgets the keys that were not seen for longest, so that a flood of addresses cannot fill the memory. */
-class BoundedMemory extends RateLimiterMemory {
+export class BoundedMemory extends RateLimiterMemory {
   /** In the order of their last use. */
   readonly #keys = new Set<string>();
 

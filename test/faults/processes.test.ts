@@ -143,7 +143,7 @@ fault(4, 'SIGKILL in the middle of a POST, repeated with the same Idempotency-Ke
   const proxy = await startProxy(urlOf(database));
   cleanUps.push(() => proxy.close());
   const moments = {
-    'before the row': [[/insert into "websites"/]],
+    'before the row': [[/insert into "?websites/]],
     'before the kept answer': [[/insert into kept_answers/]],
     'before the commit': [[/insert into kept_answers/, /commit/]],
     'after the commit': [[/insert into kept_answers/, /commit/], { passOn: true }],

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const start = join(import.meta.dirname, '../../src/start.mjs');
+
+/** From the start of the process to its first answer, in seconds. */
+export async function measureStarts(): Promise<Record<string, number>> {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-starts-'));
+  const env = { PORT: '0', DATA_DIR: join(folder, 'data') };
+  try {
+    return {
+      'first start in an empty folder': await secondsToAnswer([], env, '/readyz'),
+      'warm start': await secondsToAnswer([], env, '/readyz'),
+      'start of the mock': await secondsToAnswer(['mock', '--port', '0'], {}, '/api/v1/websites'),
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function secondsToAnswer(args: string[], env: Record<string, string>, path: string): Promise<number> {
+  const began = performance.now();
+  const child = spawn(process.execPath, [start, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  let printed = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    printed += chunk;
+    const [, url] = /(?:Listening|answers) on (http:\/\/[^"\s]+?)\.?["\s]/.exec(printed) ?? [];
+    if (!url) continue;
+    await (await fetch(url + path, { headers: { Authorization: 'Bearer any' } })).text();
+    break;
+  }
+  const seconds = (performance.now() - began) / 1000;
+  child.kill('SIGINT');
+  await ended;
+  return seconds;
+}
