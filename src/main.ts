@@ -28,7 +28,11 @@ program
 program
   .command('migrate')
   .description('bring the database to this version and stop')
-  .action(async () => (await import('./operate.ts')).migrate(settings()));
+  .option('--plan', 'only say what would run')
+  .action(async ({ plan }: { plan?: true }) => {
+    const { migrate, planMigration } = await import('./operate.ts');
+    await (plan ? planMigration : migrate)(settings());
+  });
 
 program
   .command('mock')
