@@ -21,7 +21,7 @@ import { isSpecPath } from './docs/specs.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
-import { metricsPage } from './http/metrics-page.ts';
+import { type Figures, metricsPage } from './http/metrics-page.ts';
 import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
 import type { Metrics } from './metrics.ts';
@@ -71,6 +71,8 @@ export interface AppParts {
   publicUrl: string;
   log: Logger;
   metrics: Metrics;
+  /** What /metrics shows, where that is more than this process counts. */
+  figures?: Figures;
   /** Instead of the network that the settings describe. */
   net?: Net;
 }
@@ -84,6 +86,7 @@ export async function createApp({
   publicUrl,
   log,
   metrics,
+  figures = metrics.registry,
   net = { allow: parseRanges(config.netAllow) },
 }: AppParts): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
@@ -120,7 +123,7 @@ export async function createApp({
   for (const api of apis) app.use(await serveApi(api, parts));
   app.use(healthChecks(database).routes());
   // Without a token they would be open to everybody who reaches the APIs.
-  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(metrics.registry, config.metrics.token));
+  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(figures, config.metrics.token));
   app.use(serveDocs(publicUrl));
   app.use(() => {
     throw new NotFound();
