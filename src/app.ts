@@ -33,6 +33,7 @@ import { NotificationEntity } from './monitoring/notifications/notification.enti
 import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
+import type { Tracer } from './trace.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
@@ -71,6 +72,8 @@ export interface AppParts {
   publicUrl: string;
   log: Logger;
   metrics: Metrics;
+  /** Absent: nothing is recorded. */
+  tracer?: Tracer | undefined;
   /** What /metrics shows, where that is more than this process counts. */
   figures?: Figures;
   /** Instead of the network that the settings describe. */
@@ -86,6 +89,7 @@ export async function createApp({
   publicUrl,
   log,
   metrics,
+  tracer,
   figures = metrics.registry,
   net = { allow: parseRanges(config.netAllow) },
 }: AppParts): Promise<Koa> {
@@ -117,7 +121,7 @@ export async function createApp({
   ];
   const app = new Koa();
   app.use(nameRequests);
-  app.use(watchRequests(log, metrics));
+  app.use(watchRequests(log, metrics, tracer));
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(answerProblems(publicUrl, log));
   for (const api of apis) app.use(await serveApi(api, parts));
