@@ -1,5 +1,6 @@
 // `serve --workers N`: one service in several processes on one port.
 import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { Deployment, kill, type Serving } from '../faults/support/deployment.ts';
@@ -7,6 +8,8 @@ import { send } from '../faults/support/load.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
 
+/** Each request on a connection of its own. */
+const apart = new Agent({ keepAlive: false });
 const token = 'let-me-see-the-metrics';
 const authorization = { headers: { Authorization: `Bearer ${token}` } };
 
@@ -48,12 +51,12 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     // Each alone for a while, so that both have something to count.
     for (const worker of workers) {
       process.kill(worker, 'SIGSTOP');
-      for (let n = 0; n < 5; n++) expect((await send(undefined, `${service.url}/api/monitors`, { key: deployment.key })).status).toBe(200);
+      for (let n = 0; n < 5; n++) expect((await send(apart, `${service.url}/api/monitors`, { key: deployment.key })).status).toBe(200);
       process.kill(worker, 'SIGCONT');
     }
     await queueAlert(database);
     for (let n = 0; n < 2; n++) {
-      const { body, status } = await send(undefined, `${service.url}/metrics`, authorization);
+      const { body, status } = await send(apart, `${service.url}/metrics`, authorization);
       expect(status).toBe(200);
       expect(body).toContain('sitekeeper_request_duration_seconds_count{operation="listMonitors",status="200"} 10');
       expect(body).toMatch(/^sitekeeper_outbox_alerts 1$/m);
@@ -69,7 +72,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     const statuses = new Set<number>();
     await vi.waitFor(
       async () => {
-        statuses.add((await send(undefined, `${service.url}/api/monitors`, { key: deployment.key })).status);
+        statuses.add((await send(apart, `${service.url}/api/monitors`, { key: deployment.key })).status);
         const now = await workersOf(service);
         expect(now).toHaveLength(2);
         expect(now).not.toContain(before[0]);
