@@ -21,7 +21,7 @@ import { isSpecPath } from './docs/specs.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
-import { metricsPage } from './http/metrics-page.ts';
+import { type Figures, metricsPage } from './http/metrics-page.ts';
 import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,6 +33,7 @@ import { NotificationEntity } from './monitoring/notifications/notification.enti
 import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
+import type { Tracer } from './trace.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
@@ -71,6 +72,10 @@ export interface AppParts {
   publicUrl: string;
   log: Logger;
   metrics: Metrics;
+  /** Absent: nothing is recorded. */
+  tracer?: Tracer | undefined;
+  /** What /metrics shows, where that is more than this process counts. */
+  figures?: Figures;
   /** Instead of the network that the settings describe. */
   net?: Net;
 }
@@ -84,6 +89,8 @@ export async function createApp({
   publicUrl,
   log,
   metrics,
+  tracer,
+  figures = metrics.registry,
   net = { allow: parseRanges(config.netAllow) },
 }: AppParts): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
@@ -114,13 +121,13 @@ export async function createApp({
   ];
   const app = new Koa();
   app.use(nameRequests);
-  app.use(watchRequests(log, metrics));
+  app.use(watchRequests(log, metrics, tracer));
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(answerProblems(publicUrl, log));
   for (const api of apis) app.use(await serveApi(api, parts));
   app.use(healthChecks(database).routes());
   // Without a token they would be open to everybody who reaches the APIs.
-  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(metrics.registry, config.metrics.token));
+  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(figures, config.metrics.token));
   app.use(serveDocs(publicUrl));
   app.use(() => {
     throw new NotFound();

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
@@ -7,7 +8,9 @@ import pretty from 'pino-pretty';
  */
 export function createLog({ logLevel }: { logLevel: string }): Logger {
   const options = { level: logLevel, base: null };
+  // Several processes write to one pipe, which keeps up to 4 KiB together; with more, lines would run into each other.
+  const together = cluster.isWorker ? { maxWrite: 4096 } : {};
   return process.stdout.isTTY
     ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' }))
-    : pino(options, pino.destination({ sync: false }));
+    : pino(options, pino.destination({ sync: false, ...together }));
 }

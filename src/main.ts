@@ -1,4 +1,6 @@
 // The command line. Each command loads what it needs, so that the small ones answer at once.
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { generateKey } from './access/api-key.ts';
@@ -12,9 +14,12 @@ program
   .command('serve', { isDefault: true })
   .description('run the service: migrate, listen, answer, check (the default)')
   .option('--no-engine', 'only answer; checks and alerts are the work of other processes')
-  .action(async ({ engine }: { engine: boolean }) => {
+  .option('--workers <count>', 'processes that share the port, or max: as many as there are cores', '1')
+  .action(async ({ engine, workers }: { engine: boolean; workers: string }) => {
     const config = settings();
-    await (await import('./serve.ts')).serve(config, { withEngine: engine });
+    const count = readWorkers(workers);
+    if (count > 1 && cluster.isPrimary) await (await import('./cluster.ts')).serveInWorkers(config, count);
+    else await (await import('./serve.ts')).serve(config, { withEngine: engine });
   });
 
 program
@@ -28,7 +33,11 @@ program
 program
   .command('migrate')
   .description('bring the database to this version and stop')
-  .action(async () => (await import('./operate.ts')).migrate(settings()));
+  .option('--plan', 'only say what would run')
+  .action(async ({ plan }: { plan?: true }) => {
+    const { migrate, planMigration } = await import('./operate.ts');
+    await (plan ? planMigration : migrate)(settings());
+  });
 
 program
   .command('mock')
@@ -81,6 +90,12 @@ function readPort(text: string): number {
   const port = Number(text);
   if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new BadSetting('--port: must be a whole number from 0 to 65535');
   return port;
+}
+
+function readWorkers(text: string): number {
+  if (text === 'max') return availableParallelism();
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new BadSetting('--workers: must be a whole number from 1 to 999, or max');
+  return Number(text);
 }
 
 /** One line that says what is wrong. */

@@ -48,7 +48,10 @@ export function createMetrics() {
   };
 }
 
-/** Adds what is read when somebody asks: the process, the pool, and what lies in the database. */
+/**
+ * Adds what is read when somebody asks: the process, the pool, and what lies in the database. That is the same for every
+ * worker of a cluster, so it is not summed up.
+ */
 export function watchProcess({ registry }: Metrics, database: Database): void {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -64,11 +67,13 @@ export function watchProcess({ registry }: Metrics, database: Database): void {
   const age = new Gauge({
     name: 'sitekeeper_outbox_oldest_seconds',
     help: 'Age of the oldest alert that waits to be sent; 0 where none does.',
+    aggregator: 'max',
     registers,
   });
   new Gauge({
     name: 'sitekeeper_outbox_alerts',
     help: 'Alerts that wait to be sent.',
+    aggregator: 'max',
     registers,
     async collect() {
       const { count, oldest } = await readOutbox(database);

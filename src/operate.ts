@@ -7,12 +7,26 @@ import { allScopes, type Scope } from './access/scopes.ts';
 import { createUser, deleteUser, findUserId, setPassword } from './access/users.ts';
 import { BadSetting, CannotDo, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import { planEmbedded } from './db/embedded.ts';
+import { migrationsFolder } from './db/migrate.ts';
+import { planPostgres } from './db/postgres.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
 
 export async function migrate(config: Config): Promise<void> {
   const { database } = await openDatabase(config, createLog(config));
   await database.close();
+}
+
+/** Says what `migrate` would run, and changes nothing. */
+export async function planMigration({ migrateDatabaseUrl, dataFolder }: Config): Promise<void> {
+  const { pending, unknown } = await (migrateDatabaseUrl ? planPostgres(migrateDatabaseUrl) : planEmbedded(dataFolder));
+  if (unknown.length > 0) console.log(`Run by a newer version already: ${unknown.join(', ')}.`);
+  if (pending.length === 0) console.log('Nothing to run: the database is up to date.');
+  else
+    console.log(
+      ['These would run, in one transaction:', ...pending.map((name) => `  ${name}`), `They are in ${migrationsFolder}.`].join('\n'),
+    );
 }
 
 export async function addUser(config: Config, email: string): Promise<void> {

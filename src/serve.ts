@@ -1,46 +1,50 @@
+import cluster from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Limiters, memoryLimiters } from './access/limiters.ts';
 import { createOwner } from './access/owner.ts';
 import { createApp } from './app.ts';
+import { joinsOthers, tellReady } from './cluster.ts';
+import { sharedFigures } from './cluster-metrics.ts';
 import { BadSetting, type Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { serveMetrics } from './http/metrics-page.ts';
-import { type Listening, listen } from './http/server.ts';
+import { findPlace, type Listening, listen } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
 import { onceToldToStop } from './stop.ts';
 
-/** Runs the service until it is told to stop; with the engine in the same process unless another does that. */
+/**
+ * Runs the service until it is told to stop; with the engine in the same process unless another does that. The whole
+ * service, or one worker of a cluster.
+ */
 export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
   const log = createLog(config);
-  const server = await listen(config);
-  try {
-    const { database, secretKeys } = await openDatabase(config, log);
-    const limiters = await openLimiters(config, log);
-    const key = await createOwner(database, config.owner);
-    if (key) announceOwner(config, key, server.url);
-    const metrics = createMetrics();
-    const app = await createApp({ config, database, limiters, secretKeys, publicUrl: server.url, log, metrics });
-    server.answerWith(app.callback());
-    const stopCleaning = cleanUpRegularly(database, log);
-    const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics }) : undefined;
-    const stopShowing = await showMetrics(metrics, config, database, log);
-    log.info(`Listening on ${server.url}`);
-    onceToldToStop(async (why) => {
-      log.info(`${why}: answering what is under way, then stopping`);
-      stopCleaning();
-      await Promise.all([stopAnswering(server, why), engine?.stop()]);
-      await stopShowing();
-      await limiters.close();
-      await database.close();
-    }, log);
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+  const place = await findPlace(config, joinsOthers());
+  const { database, secretKeys } = await openDatabase(config, log);
+  const limiters = await openLimiters(config, log);
+  const key = await createOwner(database, config.owner);
+  if (key) announceOwner(config, key, place.publicUrl);
+  const metrics = createMetrics();
+  const figures = cluster.isWorker ? sharedFigures(metrics.registry) : metrics.registry;
+  const app = await createApp({ config, database, limiters, secretKeys, publicUrl: place.publicUrl, log, metrics, figures });
+  const stopShowing = await showMetrics(metrics, config, database, log);
+  const server = await listen(place);
+  server.answerWith(app.callback());
+  const stopCleaning = cleanUpRegularly(database, log);
+  const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics }) : undefined;
+  log.info(`Listening on ${server.url}`);
+  onceToldToStop(async (why) => {
+    log.info(`${why}: answering what is under way, then stopping`);
+    stopCleaning();
+    await Promise.all([stopAnswering(server, why), engine?.stop()]);
+    await stopShowing();
+    await limiters.close();
+    await database.close();
+  }, log);
+  tellReady();
 }
 
 /** The client of Redis is loaded where it is used. */
@@ -77,11 +81,11 @@ export async function work(config: Config): Promise<void> {
   }, log);
 }
 
-/** On a port of their own, where the operator names one. */
+/** On a port of their own, where the operator names one; for a cluster the primary sees to that. */
 async function showMetrics(metrics: Metrics, config: Config, database: Database, log: Logger): Promise<() => Promise<void>> {
   watchProcess(metrics, database);
   const { port, ...rest } = config.metrics;
-  if (port === undefined) return async () => {};
+  if (port === undefined || cluster.isWorker) return async () => {};
   const server = await serveMetrics(metrics.registry, { ...rest, port }, log);
   return () => server.close();
 }

@@ -6,7 +6,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import { lockFolder } from './data-folder.ts';
 import { type Database, type Entities, openAs } from './database.ts';
-import { migrate, migrationSettings } from './migrate.ts';
+import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
 
 /**
@@ -15,9 +15,7 @@ import { watchForPanic } from './panic.ts';
  */
 export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void): Promise<Database> {
   const unlock = lockFolder(folder);
-  const dataDir = join(folder, 'postgres');
-  // A first start that was broken off leaves files that nobody can start from, and nothing of anybody's.
-  const unfinished = join(folder, 'unfinished');
+  const { dataDir, unfinished } = filesIn(folder);
   if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
   if (!existsSync(dataDir)) writeFileSync(unfinished, '');
   const pglite = await start(dataDir);
@@ -25,6 +23,11 @@ export async function openEmbedded(folder: string, entities: Entities, onPanic: 
   await migrateEmbedded(pglite);
   rmSync(unfinished, { force: true });
   return serveFrom(pglite, entities, { unlock, isLost: hasPanicked });
+}
+
+/** A first start that was broken off leaves files that nobody can start from, and nothing of anybody's. */
+function filesIn(folder: string) {
+  return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished') };
 }
 
 async function start(dataDir: string): Promise<PGlite> {
@@ -80,11 +83,25 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
     dbName: 'postgres',
     driverOptions: { pglite: () => pglite },
     extensions: [Migrator],
-    migrations: migrationSettings,
+    migrations: migrationSettings(),
   });
   try {
     return await migrate(orm);
   } finally {
     await orm.close();
+  }
+}
+
+/** A folder that holds no database yet is left as it is. */
+export async function planEmbedded(folder: string): Promise<MigrationPlan> {
+  const { dataDir, unfinished } = filesIn(folder);
+  if (!existsSync(dataDir) || existsSync(unfinished)) return planMigrations(async () => ({ rows: [] }));
+  const unlock = lockFolder(folder);
+  const pglite = await start(dataDir);
+  try {
+    return await planMigrations((sql) => pglite.query<object>(sql));
+  } finally {
+    await pglite.close();
+    unlock();
   }
 }

@@ -4,7 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { Batch } from './batch.ts';
 import { type Database, type Entities, openAs } from './database.ts';
-import { migrate, migrationSettings } from './migrate.ts';
+import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { listenOnPostgres } from './notices.ts';
 import type { Statement } from './statement.ts';
 
@@ -86,7 +86,7 @@ function takeBackLost(pool: pg.Pool) {
 }
 
 /** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */
-export async function migratePostgres(ownerUrl: string, servingUrl: string): Promise<string[]> {
+export async function migratePostgres(ownerUrl: string, servingUrl: string, names?: string[]): Promise<string[]> {
   const orm = await MikroORM.init({
     entities: [],
     discovery: { warnWhenNoEntities: false },
@@ -94,7 +94,7 @@ export async function migratePostgres(ownerUrl: string, servingUrl: string): Pro
     pool: { min: 0, max: 2 },
     driverOptions: { application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 },
     extensions: [Migrator],
-    migrations: migrationSettings,
+    migrations: migrationSettings(names),
   });
   try {
     // Processes that start together take turns. The lock sits on a connection of its own beside the migrator's.
@@ -107,5 +107,15 @@ export async function migratePostgres(ownerUrl: string, servingUrl: string): Pro
     });
   } finally {
     await orm.close();
+  }
+}
+
+export async function planPostgres(ownerUrl: string): Promise<MigrationPlan> {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 });
+  try {
+    await client.connect();
+    return await planMigrations((sql) => client.query(sql));
+  } finally {
+    await client.end();
   }
 }

@@ -1,26 +1,31 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { NotFound, Refusal } from '../errors.ts';
 import { answerProblems, nameRequests } from './middleware.ts';
 import { type Listening, listen } from './server.ts';
 
+/** What is shown: the registry of this process, or what is gathered from several. */
+export interface Figures {
+  contentType: string;
+  metrics(): Promise<string>;
+}
+
 /** `GET /metrics`, for whoever brings the token, where one is set. */
-export function metricsPage(registry: Registry, token?: string): Middleware {
+export function metricsPage(figures: Figures, token?: string): Middleware {
   return async (ctx, next) => {
     if (ctx.path !== '/metrics' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
     if (token !== undefined && !isSame(ctx.get('Authorization'), `Bearer ${token}`)) {
       throw new Refusal('unauthenticated', 'The metrics need the token that the operator set, as a Bearer value.');
     }
-    ctx.body = await registry.metrics();
-    ctx.type = registry.contentType;
+    ctx.body = await figures.metrics();
+    ctx.type = figures.contentType;
   };
 }
 
 /** The metrics on a port of their own, out of the way of what users reach. */
 export async function serveMetrics(
-  registry: Registry,
+  figures: Figures,
   { host, port, token }: { host: string; port: number; token?: string },
   log: Logger,
 ): Promise<Listening> {
@@ -28,7 +33,7 @@ export async function serveMetrics(
   const app = new Koa();
   app.use(nameRequests);
   app.use(answerProblems(server.url, log));
-  app.use(metricsPage(registry, token));
+  app.use(metricsPage(figures, token));
   app.use(() => {
     throw new NotFound();
   });

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Refusal } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
+import { inTrace, readTraceparent, type Tracer } from '../trace.ts';
 import { writeProblem } from './problems.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -12,17 +13,31 @@ export const nameRequests: Middleware = (ctx, next) => {
 };
 
 /** One line a request, and a count: who asked for what, how it ended and how long it took. Never a body, a query or a header. */
-export function watchRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'refusals'>): Middleware {
+export function watchRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'refusals'>, tracer?: Tracer): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
-    await next();
+    const parent = readTraceparent(ctx.get('traceparent'));
+    const span = tracer?.start(ctx.method, { kind: 'server', parent });
+    const trace = span?.context ?? parent;
+    await inTrace(trace, next);
     const ms = performance.now() - start;
     const { requestId, operation, caller, problem } = ctx.state;
     metrics.requests.observe({ operation: operation ?? 'none', status: ctx.status }, ms / 1000);
     if (problem) metrics.refusals.inc({ code: problem });
+    span?.end({
+      name: operation,
+      failed: ctx.status >= 500,
+      attributes: {
+        'http.request.method': ctx.method,
+        'http.response.status_code': ctx.status,
+        'error.type': problem,
+        request_id: requestId,
+      },
+    });
     log.info(
       {
         request_id: requestId,
+        trace_id: trace?.traceId,
         method: ctx.method,
         path: ctx.path,
         operation,

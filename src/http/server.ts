@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { type ProblemCode, Refusal } from '../errors.ts';
 import { problemBody } from './problems.ts';
 import { newRequestId } from './request-id.ts';
@@ -22,13 +22,41 @@ const breakOffMs = 6000;
 /** How long a whole request may take to arrive, so that slow clients hold nothing for long. */
 const arrivalMs = 6000;
 const maxHeaders = 200;
+/**
+ * How long a connection may rest between requests. Proxies rest theirs for a minute; if we were the first to close, a request
+ * that is just being sent would be lost.
+ */
+const restMs = 65_000;
 /** How long a client has to read the last answer. */
 const lingerMs = 1500;
 
-/** Listens at once, so that a port that is taken is noticed before anything is changed. */
-export async function listen({ host, port, publicUrl }: { host: string; port: number; publicUrl?: string }): Promise<Listening> {
+interface Place {
+  host: string;
+  port: number;
+  publicUrl?: string;
+}
+
+/**
+ * Where to listen later, free for now. A port that is taken is noticed before anything is changed; and until we listen,
+ * proxies are refused, and turn to another process. A shared one is that of other workers, and has been tried.
+ */
+export async function findPlace({ host, port, publicUrl }: Place, isShared = false): Promise<Required<Place>> {
+  const bound = isShared ? port : await freePort(host, port);
+  return { host, port: bound, publicUrl: publicUrl ?? urlOf(host, bound) };
+}
+
+async function freePort(host: string, port: number): Promise<number> {
+  const server = createTcpServer();
+  await bind(server, { host, port, exclusive: true });
+  const { port: bound } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return bound;
+}
+
+/** Listens, and tells everybody to come back until it is known how to answer. */
+export async function listen({ host, port, publicUrl }: Place): Promise<Listening> {
   let url = publicUrl ?? '';
-  let listener: RequestListener = (request, response) => answerWhileStarting(request, response, url);
+  let listener: RequestListener = (request, response) => answerUnavailable(request, response, 'The service is starting.', url);
   const answer: RequestListener = (request, response) => {
     const refusal = refusalOf(request);
     if (refusal) answerBare(request, response, refusal, url);
@@ -39,6 +67,7 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
       maxHeaderSize: 16 * 1024,
       headersTimeout: arrivalMs,
       requestTimeout: arrivalMs,
+      keepAliveTimeout: restMs,
       connectionsCheckingInterval: 500,
       requireHostHeader: false, // judged below: Node's own answer has no body
     },
@@ -50,9 +79,8 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
   server.on('checkExpectation', answer); // Node would answer 417; an expectation that nobody knows may be ignored
   server.on('connect', (_, socket) => refuseSocket(socket as Socket, ['malformed_request', 'This service is no proxy.'], url));
   server.on('clientError', (error, socket) => answerClientError(error, socket as Socket, url));
-  await bind(server, host, port);
-  const { port: bound } = server.address() as AddressInfo;
-  url ||= `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+  await bind(server, { host, port });
+  url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
     url,
     answerWith(next) {
@@ -78,14 +106,18 @@ export async function listen({ host, port, publicUrl }: { host: string; port: nu
   };
 }
 
-function bind(server: Server, host: string, port: number): Promise<void> {
+function bind(server: TcpServer, { host, port, exclusive }: { host: string; port: number; exclusive?: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'it is taken by another process' : error.message;
       reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set HOST or PORT to something else (the mock takes --port).`));
     });
-    server.listen(port, host, resolve);
+    server.listen({ host, port, ...(exclusive && { exclusive }) }, resolve);
   });
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 type BareRefusal = [code: ProblemCode, detail: string];
@@ -95,14 +127,6 @@ function refusalOf({ rawHeaders, headers, httpVersion }: IncomingMessage): BareR
   if (rawHeaders.length / 2 > maxHeaders) return ['headers_too_large', `A request may have at most ${maxHeaders} headers.`];
   if (headers.host === undefined && httpVersion === '1.1') return ['malformed_request', 'The Host header is missing.'];
   return undefined;
-}
-
-function answerWhileStarting(request: IncomingMessage, response: ServerResponse, publicUrl: string) {
-  if (request.url === '/healthz') {
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"status":"ok"}');
-    return;
-  }
-  answerUnavailable(request, response, 'The service is starting. Try again in a second.', publicUrl);
 }
 
 function answerUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {

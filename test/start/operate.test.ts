@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A command of an operator, with what is typed into it. */
-function operate(args: string[], typed = ''): Promise<{ code: number | null; printed: string }> {
+function operate(args: string[], typed = '', settings: Record<string, string> = {}): Promise<{ code: number | null; printed: string }> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME } });
+  const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME, ...settings } });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data) => {
@@ -124,6 +124,20 @@ test('while the service runs on the embedded database, an operator is told so', 
     const { code, printed } = await operate(['user', 'add', 'c@example.com'], 'some password\n');
     expect([code, printed]).toEqual([1, expect.stringMatching(/^Cannot start\. The data folder .* is in use by another process/)]);
   });
+});
+
+test('migrate --plan on an empty folder names every migration and leaves the folder empty', async () => {
+  const empty = await mkdtemp(join(tmpdir(), 'sitekeeper-plan-'));
+  try {
+    const plan = () => operate(['migrate', '--plan'], '', { DATA_DIR: empty });
+    const { code, printed } = await plan();
+    expect([code, printed]).toEqual([0, expect.stringMatching(/^These would run, in one transaction:\n {2}0001_\w+\n {2}0002_/)]);
+    expect(await readdir(empty)).toEqual([]);
+    expect((await operate(['migrate'], '', { DATA_DIR: empty })).code).toBe(0);
+    expect(await plan()).toEqual({ code: 0, printed: 'Nothing to run: the database is up to date.\n' });
+  } finally {
+    await rm(empty, { recursive: true });
+  }
 });
 
 test.each([

@@ -84,4 +84,26 @@ describe.runIf(server)('on PostgreSQL', () => {
     expect(await second.ended).toBe(0);
     expect(second.printed()).toContain('up to date');
   });
+
+  test('migrate --plan names what would run and changes nothing', async () => {
+    const plan = async () => {
+      const planning = start({ DATABASE_URL: url }, ['migrate', '--plan']);
+      expect(await planning.ended).toBe(0);
+      return planning.printed();
+    };
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const objects = async () => (await client.query(`select count(*) from pg_class`)).rows[0].count;
+    try {
+      const before = await objects();
+      expect(await plan()).toMatch(/^These would run, in one transaction:\n {2}0001_\w+\n {2}0002_/);
+      expect(await objects()).toBe(before);
+      expect(await start({ DATABASE_URL: url }, ['migrate']).ended).toBe(0);
+      await client.query(`delete from migrations where name like '0006%'`);
+      await client.query(`insert into migrations (name) values ('9999_tomorrow')`);
+      expect(await plan()).toMatch(/^Run by a newer version already: 9999_tomorrow\.\nThese would run[^\n]*\n {2}0006_quota\nThey are in/);
+    } finally {
+      await client.end();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createKey } from '../../src/access/keys.ts';
 import { type Limiters, memoryLimiters } from '../../src/access/limiters.ts';
 import { allScopes, type Scope } from '../../src/access/scopes.ts';
@@ -10,6 +10,7 @@ import { listen } from '../../src/http/server.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import type { Net } from '../../src/net/resolve.ts';
+import type { Tracer } from '../../src/trace.ts';
 import { ApiClient } from './api-client.ts';
 import { createDatabase } from './database.ts';
 import { startPrismProxy } from './prism-proxy.ts';
@@ -42,6 +43,8 @@ interface Options {
   net?: Net;
   /** Whether monitors are checked and alerts are sent. */
   engine?: boolean;
+  log?: Logger;
+  tracer?: Tracer;
 }
 
 /** The whole service on a port of its own with a database of its own. */
@@ -53,7 +56,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const { url } = proxy ?? server;
   const config = { ...readConfig({ RATE_LIMIT_PER_MINUTE: '100000' }), ...settings };
   const secretKeys = [Buffer.alloc(32, 1)];
-  const log = pino({ level: 'silent' });
+  const { log = pino({ level: 'silent' }), tracer } = options;
   const metrics = createMetrics();
   const app = await createApp({
     config,
@@ -64,10 +67,11 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     ...(options.net && { net: options.net }),
     log,
     metrics,
+    tracer,
   });
   server.answerWith(app.callback());
   const engine = options.engine
-    ? startEngine({ config, database, secretKeys, log, metrics, ...(options.net && { net: options.net }) })
+    ? startEngine({ config, database, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;
   let users = 0;
 

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Vault } from '../../access/vault.ts';
 import type { Database } from '../../db/database.ts';
 import type { Metrics } from '../../metrics.ts';
+import { inTrace, type Tracer } from '../../trace.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
@@ -16,6 +17,7 @@ interface DispatcherParts {
   vault: Vault;
   log: Logger;
   metrics: Pick<Metrics, 'alerts'>;
+  tracer?: Tracer | undefined;
 }
 
 const tickMs = 250;
@@ -81,20 +83,27 @@ export class Dispatcher {
   }
 
   async #send(alert: LeasedAlert) {
-    const { database, channels, vault, log, metrics } = this.#parts;
+    const { database, channels, vault, log, metrics, tracer } = this.#parts;
     const provider = await database.asEngine(async (em) =>
       (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
     );
     if (!provider) return;
+    const { providerType: channel } = provider;
+    const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
+    const span = tracer?.start(`alert ${channel}`, { kind: 'client' });
+    const count = (outcome: 'sent' | 'retried' | 'failed') => {
+      metrics.alerts.inc({ channel, outcome });
+      span?.end({ failed: outcome !== 'sent', attributes: { alert_id: alert.id, outcome } });
+    };
     let mark: (em: SqlEntityManager) => Promise<void>;
     try {
-      await deliver(provider, { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body }, channels, vault);
-      metrics.alerts.inc({ channel: provider.providerType, outcome: 'sent' });
+      await inTrace(span?.context, () => deliver(provider, message, channels, vault));
+      count('sent');
       mark = (em) => markSent(em, alert);
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'a fault on our side';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
-      metrics.alerts.inc({ channel: provider.providerType, outcome: givesUp ? 'failed' : 'retried' });
+      count(givesUp ? 'failed' : 'retried');
       log.warn(
         { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
         givesUp ? 'An alert was given up' : 'An alert is tried again',

@@ -1,6 +1,7 @@
 import { guardedRequest } from '../../net/guarded-request.ts';
 import { NetFault } from '../../net/net-fault.ts';
 import type { Net } from '../../net/resolve.ts';
+import { traceHeaders } from '../../trace.ts';
 import { DeliveryFailed, type Limits } from './channel.ts';
 import { quotable } from './words.ts';
 
@@ -25,7 +26,7 @@ export interface Reply {
 
 /** Posts a message over HTTP; returns once it was accepted. Redirects are not followed: they would carry secrets elsewhere. */
 export async function post({ service, url, headers, body, secrets, read }: Post, net: Net, limits: Limits): Promise<void> {
-  const request = { method: 'POST', headers, body, ...limits, maxRedirects: 0 };
+  const request = { method: 'POST', headers: { ...headers, ...traceHeaders() }, body, ...limits, maxRedirects: 0 };
   const answer = await guardedRequest(url, request, net).catch((error: unknown) => {
     throw error instanceof NetFault ? notReached(service, error) : error;
   });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Net } from '../../net/resolve.ts';
+import type { Tracer } from '../../trace.ts';
 import { type Claim, claimDueMonitors, releaseClaims, spreadOverdue } from './claim.ts';
 import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
@@ -15,6 +16,7 @@ export interface EngineParts {
   ping: Promise<Ping | undefined>;
   log: Logger;
   metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineFaults'>;
+  tracer?: Tracer | undefined;
   /** Checks under way at once, at most. */
   concurrency?: number;
 }
@@ -29,7 +31,7 @@ const retrySeconds = 10;
 
 /** due → claim → probe → transition → record, until it is stopped. */
 export class Engine {
-  readonly #parts: Required<EngineParts>;
+  readonly #parts: EngineParts & { concurrency: number };
   readonly #checked: Checked[] = [];
   readonly #spoilt: Claim[] = [];
   #underWay = new Set<Claim>();
@@ -99,7 +101,7 @@ export class Engine {
       const startedMs = performance.now();
       probeHttp(claim.url, this.#parts.net).then(
         (result) => this.#finish(claim, { claim, result, startedMs }),
-        (error: unknown) => this.#spoil(claim, error),
+        (error: unknown) => this.#spoil(claim, error, startedMs),
       );
     }
     const pings = claims.filter(({ type }) => type === 'ping');
@@ -118,24 +120,30 @@ export class Engine {
       );
       for (const [index, claim] of claims.entries()) {
         const result = results[index];
-        if (!result || result instanceof OurFault) this.#spoil(claim, result);
+        if (!result || result instanceof OurFault) this.#spoil(claim, result, startedMs);
         else this.#finish(claim, { claim, result, startedMs });
       }
     } catch (error) {
-      for (const claim of claims) this.#spoil(claim, error);
+      for (const claim of claims) this.#spoil(claim, error, startedMs);
     }
   }
 
   #finish(claim: Claim, checked: Checked) {
     this.#underWay.delete(claim);
     this.#checked.push(checked);
-    this.#parts.metrics.checks.inc({ type: claim.type, outcome: checked.result.up ? 'up' : 'down' });
+    this.#count(claim, checked.result.up ? 'up' : 'down', checked.startedMs);
   }
 
-  #spoil(claim: Claim, error: unknown) {
+  #spoil(claim: Claim, error: unknown, startedMs: number) {
     this.#underWay.delete(claim);
     this.#spoilt.push(claim);
-    this.#parts.metrics.checks.inc({ type: claim.type, outcome: 'our_fault' });
+    this.#count(claim, 'our_fault', startedMs);
     this.#parts.log.warn({ err: error, monitor_id: claim.id }, 'A check could not be made for a reason on our side; nothing was recorded');
+  }
+
+  #count({ id, type }: Claim, outcome: 'up' | 'down' | 'our_fault', startedMs: number) {
+    this.#parts.metrics.checks.inc({ type, outcome });
+    const span = this.#parts.tracer?.start(`check ${type}`, { kind: 'client', startedMs });
+    span?.end({ failed: outcome === 'our_fault', attributes: { monitor_id: id, outcome } });
   }
 }

@@ -5,6 +5,7 @@ import type { Database } from '../../db/database.ts';
 import type { Metrics } from '../../metrics.ts';
 import { parseRanges } from '../../net/addresses.ts';
 import type { Net } from '../../net/resolve.ts';
+import type { Tracer } from '../../trace.ts';
 import { Dispatcher } from '../alerts/dispatcher.ts';
 import { createChannels } from '../channels/channels.ts';
 import { Engine } from './engine.ts';
@@ -16,23 +17,25 @@ interface Parts {
   secretKeys: Buffer[];
   log: Logger;
   metrics: Metrics;
+  tracer?: Tracer | undefined;
   /** Instead of the one that the settings describe. */
   net?: Net;
 }
 
 /** Checks and alerts, until it is stopped. */
-export function startEngine({ config, database, secretKeys, log, metrics, net = { allow: parseRanges(config.netAllow) } }: Parts) {
+export function startEngine({ config, database, secretKeys, log, metrics, tracer, net = { allow: parseRanges(config.netAllow) } }: Parts) {
   const ping = findPing().then((found) => {
     if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
     return found?.ping;
   });
-  const engine = new Engine({ database, net, ping, log, metrics });
+  const engine = new Engine({ database, net, ping, log, metrics, tracer });
   const dispatcher = new Dispatcher({
     database,
     channels: createChannels(config.delivery, net),
     vault: new Vault(secretKeys),
     log,
     metrics,
+    tracer,
   });
   engine.start();
   dispatcher.start();

@@ -1,0 +1,57 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { readTraceparent } from '../../src/trace.ts';
+import { startService } from '../support/service.ts';
+import { scripts, startWebServer } from '../support/web-server.ts';
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+
+test.each([
+  '',
+  traceId,
+  `00-${traceId}-00f067aa0ba902b7`,
+  `00-${traceId}-00f067aa0ba902b7-01-more`,
+  `00-${traceId.toUpperCase()}-00f067aa0ba902b7-01`,
+  `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+  `00-${traceId}-${'0'.repeat(16)}-01`,
+  `ff-${traceId}-00f067aa0ba902b7-01`,
+  ` ${traceparent}`,
+])('the traceparent %j is ignored', (header) => {
+  expect(readTraceparent(header)).toBeUndefined();
+});
+
+test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-what-comes-later`])('the traceparent %j is taken', (header) => {
+  expect(readTraceparent(header)).toEqual({ traceId, spanId: '00f067aa0ba902b7', flags: 1 });
+});
+
+test('a trace stands in the log line and goes on with what the request sends out; a malformed one does neither', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new Writable({
+    write(line, _, done) {
+      lines.push(JSON.parse(line));
+      done();
+    },
+  });
+  const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
+  const { delivery } = readConfig({ TELEGRAM_API_URL: telegram.url });
+  const service = await startService({ delivery }, { log: pino(sink) });
+  try {
+    const { api } = await service.createUser();
+    const provider = await api.post('/api/providers', {
+      json: { provider_type: 'telegram', chat_id: '1', token: `123456:${'x'.repeat(35)}` },
+    });
+    const sendTest = async (header: string) => {
+      const { status } = await api.post(`/api/providers/${provider.body.data.id}/test`, { headers: { traceparent: header } });
+      expect(status).toBe(200);
+      return [lines.at(-1)?.trace_id, telegram.requests.at(-1)?.headers.traceparent];
+    };
+    expect(await sendTest(traceparent)).toEqual([traceId, traceparent]);
+    expect(await sendTest(`${traceparent}-more`)).toEqual([undefined, undefined]);
+  } finally {
+    await service.stop();
+    await telegram.close();
+  }
+});

@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    include: ['test/operations/**/*.test.ts'],
+    globalSetup: 'test/support/global-setup.ts',
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    // Each starts several processes.
+    maxWorkers: 2,
+  },
+});
