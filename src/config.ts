@@ -96,6 +96,8 @@ const settings = z.object({
     .string()
     .regex(/^[!-~]{16,256}$/, 'must be 16 to 256 characters without blanks')
     .optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_SERVICE_NAME: z.string().default('sitekeeper'),
   NET_ALLOW: commaList
     .refine((list) => list.every(isAddressOrRange), { message: 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8' })
     .default([]),
@@ -130,6 +132,8 @@ export type Config = Readonly<{
   /** Addresses and CIDR ranges that checks and webhooks may reach although they are not public. */
   netAllow: string[];
   metrics: MetricsSettings;
+  /** Absent: no span is recorded. */
+  tracing?: Readonly<{ endpoint: string; serviceName: string }>;
 }>;
 
 /** Who may read the metrics, and where: on a port of their own, or beside the APIs with a token, or nowhere. */
@@ -201,6 +205,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       ...(set.METRICS_TOKEN && { token: set.METRICS_TOKEN }),
     },
     ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.OTEL_EXPORTER_OTLP_ENDPOINT && {
+      tracing: { endpoint: set.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: set.OTEL_SERVICE_NAME },
+    }),
     ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
     ...(set.SECRET_KEY && { secretKeys: set.SECRET_KEY.map((key) => Buffer.from(key, 'base64')) }),

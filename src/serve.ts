@@ -15,6 +15,7 @@ import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
 import { onceToldToStop } from './stop.ts';
+import type { Tracer } from './trace.ts';
 
 /**
  * Runs the service until it is told to stop; with the engine in the same process unless another does that. The whole
@@ -28,21 +29,20 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   const key = await createOwner(database, config.owner);
   if (key) announceOwner(config, key, place.publicUrl);
   const metrics = createMetrics();
+  const tracer = await openTracer(config, log);
   const figures = cluster.isWorker ? sharedFigures(metrics.registry) : metrics.registry;
-  const app = await createApp({ config, database, limiters, secretKeys, publicUrl: place.publicUrl, log, metrics, figures });
+  const app = await createApp({ config, database, limiters, secretKeys, publicUrl: place.publicUrl, log, metrics, tracer, figures });
   const stopShowing = await showMetrics(metrics, config, database, log);
   const server = await listen(place);
   server.answerWith(app.callback());
   const stopCleaning = cleanUpRegularly(database, log);
-  const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics }) : undefined;
+  const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
   log.info(`Listening on ${server.url}`);
   onceToldToStop(async (why) => {
     log.info(`${why}: answering what is under way, then stopping`);
     stopCleaning();
     await Promise.all([stopAnswering(server, why), engine?.stop()]);
-    await stopShowing();
-    await limiters.close();
-    await database.close();
+    await Promise.all([stopShowing(), limiters.close(), database.close(), tracer?.close()]);
   }, log);
   tellReady();
 }
@@ -70,15 +70,19 @@ export async function work(config: Config): Promise<void> {
     throw new BadSetting('worker needs DATABASE_URL: the embedded database serves one process, which runs the engine itself');
   const { database, secretKeys } = await openDatabase(config, log);
   const metrics = createMetrics();
-  const engine = startEngine({ config, database, secretKeys, log, metrics });
+  const tracer = await openTracer(config, log);
+  const engine = startEngine({ config, database, secretKeys, log, metrics, tracer });
   const stopShowing = await showMetrics(metrics, config, database, log);
   log.info('The engine runs');
   onceToldToStop(async (why) => {
     log.info(`${why}: giving back what is not finished, then stopping`);
     await engine.stop();
-    await stopShowing();
-    await database.close();
+    await Promise.all([stopShowing(), database.close(), tracer?.close()]);
   }, log);
+}
+
+async function openTracer({ tracing }: Config, log: Logger): Promise<Tracer | undefined> {
+  return tracing && (await import('./open-telemetry.ts')).openTelemetry(tracing, log);
 }
 
 /** On a port of their own, where the operator names one; for a cluster the primary sees to that. */
