@@ -23,9 +23,9 @@ afterAll(async () => {
 });
 
 const monitor = async (id: number) => (await user.api.get(`/api/monitors/${id}`)).body.data;
-/** Instead of waiting for the interval. */
+/** Instead of waiting for the interval. A check under way does not count, or it would set the next one. */
 const dueNow = (id: number) =>
-  service.database.asEngine((em) => em.execute('update monitors set next_check_at = now() where id = ?', [id], 'run'));
+  service.database.asEngine((em) => em.execute('update monitors set next_check_at = now(), claim_token = null where id = ?', [id], 'run'));
 
 async function create(url: string, json: object = {}): Promise<number> {
   return (await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url, ...json } })).body.data.id;
@@ -40,7 +40,7 @@ test('up → down → up: one down and one recovered message on all four channel
   const silent = await user.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'silent@example.com' } });
   await user.api.post(`/api/monitors/${id}/notifications`, { json: { provider_id: silent.body.data.id, enabled: false } });
 
-  await expect.poll(async () => (await monitor(id)).status, { timeout: 5000 }).toBe('up');
+  await expect.poll(async () => (await monitor(id)).status, { timeout: 15_000 }).toBe('up');
   expect(await monitor(id)).toMatchObject({ last_error: null, last_response_time_ms: expect.any(Number) });
 
   target.script = scripts.accept('broken', 503);
@@ -56,7 +56,7 @@ test('up → down → up: one down and one recovered message on all four channel
 
   target.script = scripts.accept();
   await dueNow(id);
-  await expect.poll(async () => (await monitor(id)).status, { timeout: 10_000 }).toBe('up');
+  await expect.poll(async () => (await monitor(id)).status, { timeout: 20_000 }).toBe('up');
   const [resolved] = (await user.api.get(`/api/monitors/${id}/incidents`)).body.data;
   expect(resolved).toMatchObject({ id: open.id, status: 'resolved' });
   await expect.poll(() => Object.values(others.received()).map((texts) => texts.length), { timeout: 15_000 }).toEqual([2, 2, 2, 2]);
