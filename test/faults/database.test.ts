@@ -96,8 +96,8 @@ fault(
     await expect.poll(() => load.outcome.answers, { timeout: 10_000 }).toBeGreaterThan(100);
     const answer = target.script;
     target.script = (request, response) => void setTimeout(() => answer(request, response), 1000);
-    await query('update monitors set next_check_at = now() returning id');
     const seen = target.requests.length;
+    await query('update monitors set next_check_at = now() returning id');
     await expect.poll(() => target.requests.length, { timeout: 5000, interval: 10 }).toBeGreaterThan(seen);
 
     const end = performance.now() + 60_000;
