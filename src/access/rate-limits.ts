@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { Caller } from './caller.ts';
@@ -69,7 +70,7 @@ async function count(counted: [Limit, string][], points = 1): Promise<RateStandi
 
 /** One subscriber: an IPv4 address, or the /64 that an IPv6 address is in. */
 export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toByteArray().slice(0, 8).join('.');
 }

@@ -2,31 +2,29 @@ import type { Socket } from 'node:net';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { Batch } from './batch.ts';
 import { type Database, type Entities, openAs } from './database.ts';
+import { Lines, type Pool } from './lines.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { listenOnPostgres } from './notices.ts';
-import type { Statement } from './statement.ts';
 
 /** The server ends a statement, or a transaction that does nothing, after this. */
 const limitSeconds = 15;
 /** One that is silent for longer is frozen or cut off, and will not end anything itself. */
 const silenceMs = (limitSeconds + 1) * 1000;
 
-type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
-
 /** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
-  let pool: Pool | undefined;
+  let lines: Lines | undefined;
   const orm = await MikroORM.init({
     entities,
     clientUrl: url,
     pool: { min: 0, max: options.poolSize },
     driverOptions: {
       application_name: 'sitekeeper',
+      pipeline: true,
       connectionTimeoutMillis: 5000,
       onPoolCreated(created: Pool) {
-        pool = created;
+        lines = new Lines(created);
         // Ids are numbers, as the embedded database returns them: they stay below 2^53.
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
         created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ));
@@ -40,25 +38,8 @@ export async function openPostgres(url: string, entities: Entities, options: { p
   });
   return openAs(orm, {
     listen: (channel, listener) => listenOnPostgres(url, channel, listener),
-    ask: (statements) => runBatch(pool, statements),
-    connections() {
-      const { totalCount = 0, idleCount = 0, waitingCount = 0 } = pool ?? {};
-      return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
-    },
-  });
-}
-
-function runBatch(pool: Pool | undefined, statements: Statement[]): Promise<unknown[][]> {
-  return new Promise((resolve, reject) => {
-    pool?.connect((failed, client) => {
-      if (failed || !client) return reject(failed);
-      const batch = new Batch(statements, pool.options.types, (error, rows = []) => {
-        client.release(error !== null && batch.hasPrepared);
-        if (error) reject(error);
-        else resolve(rows);
-      });
-      client.query(batch);
-    });
+    ask: (statements) => (lines as Lines).run(statements),
+    connections: () => lines?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
   });
 }
 

@@ -1,5 +1,6 @@
 // Statements in one round trip: the policies hold as in any other transaction.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../src/access/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { askIn, selectFrom, selectPage, sql } from '../../src/db/statement.ts';
@@ -82,4 +83,60 @@ test('rows have the shape of the entity, in a transaction that is open already, 
     }),
   ]);
   expect(alone[2]).toEqual([{ total: 1 }]);
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)('callers that share connections', () => {
+  const quick = sql<{ n: number }>('select 1 as n');
+  const times = <T>(count: number, make: (turn: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, turn) => make(turn)));
+
+  test('are not spoilt by the failure of one before them', async () => {
+    const halve = (by: number) => database.ask(ada)(sql<{ n: number }>('select 10 / $1::int as n', [by]));
+    await times(12, async (caller) => {
+      for (let turn = 0; turn < 20; turn++) {
+        const by = (caller + turn) % 3;
+        if (by === 0) await expect(halve(by)).rejects.toThrow('division by zero');
+        else expect(await halve(by)).toEqual([[{ n: 10 / by }]]);
+      }
+    });
+  });
+
+  const sleeping = (seconds: number) => sql('select pg_sleep($1)', [seconds]);
+  const sleep = (seconds: number) => database.ask(ada)(sleeping(seconds));
+
+  test('are not spoilt by what could not be prepared before them', async () => {
+    await times(20, () => sleep(0)); // prepared on every connection
+    for (let turn = 0; turn < 10; turn++) {
+      const fresh = sql<{ n: number }>(`select ${turn} as n`);
+      const failing = database.ask(ada)(sleeping(0.003), sql(`select nothing_${turn}`), fresh);
+      failing.catch(() => {});
+      await pause(1);
+      expect(await database.ask(ada)(fresh)).toEqual([[{ n: turn }]]);
+      await expect(failing).rejects.toThrow('does not exist');
+    }
+  });
+
+  test('do not wait behind one that takes long', async () => {
+    await times(20, () => sleep(0));
+    let isDone = false;
+    const slow = sleep(2).then(() => {
+      isDone = true;
+    });
+    for (let turn = 0; turn < 50; turn++) {
+      await pause(10);
+      await database.ask(ada)(quick);
+    }
+    expect(isDone).toBe(false);
+    await slow;
+  });
+
+  test('leave a connection to a transaction, however many there are', async () => {
+    let asking = true;
+    const crowd = times(20, async () => {
+      while (asking) await sleep(0.002);
+    });
+    for (let turn = 0; turn < 20; turn++) await database.asUser(ada, (em) => em.execute('select 1'));
+    asking = false;
+    await crowd;
+  });
 });

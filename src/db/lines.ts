@@ -1,0 +1,75 @@
+import type pg from 'pg';
+import { Batch } from './batch.ts';
+import type { Connections } from './database.ts';
+import type { Statement } from './statement.ts';
+
+export type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
+
+/** A connection that callers share while they come close together. */
+interface Line {
+  client: pg.PoolClient;
+  underWay: number;
+  /** On the monotonic clock, when it was taken or last answered. */
+  movedMs: number;
+  /** Not while something is prepared on it: should that fail, what was sent behind it would fail, too. */
+  isOpen: boolean;
+}
+
+const sharedBy = 4;
+/** A line that has not answered for longer is held up, and nobody else shall wait behind it. */
+const movingMs = 5;
+
+/**
+ * Sends a caller's statements behind those of others, without waiting for their answers: a connection less is taken and
+ * given back, and the server changes less between processes. Each caller's are a transaction of their own.
+ */
+export class Lines {
+  readonly #pool: Pool;
+  readonly #lines = new Set<Line>();
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  run(statements: Statement[]): Promise<unknown[][]> {
+    return new Promise((resolve, reject) => {
+      const done = (error: Error | null, rows: unknown[][] = []) => (error ? reject(error) : resolve(rows));
+      const moving = this.#findMoving();
+      if (moving) return this.#send(statements, moving, done);
+      this.#pool.connect((failed, client) => {
+        if (failed || !client) return reject(failed);
+        const line = { client, underWay: 0, movedMs: performance.now(), isOpen: true };
+        this.#lines.add(line);
+        this.#send(statements, line, done);
+      });
+    });
+  }
+
+  connections(): Connections {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  /** None while somebody waits for a connection: shared ones would never be given back. */
+  #findMoving(): Line | undefined {
+    if (this.#lines.size === 0 || this.#pool.waitingCount > 0) return undefined;
+    const since = performance.now() - movingMs;
+    for (const line of this.#lines) if (line.isOpen && line.underWay < sharedBy && line.movedMs >= since) return line;
+    return undefined;
+  }
+
+  #send(statements: Statement[], line: Line, done: Batch['callback']) {
+    const batch = new Batch(statements, this.#pool.options.types, (error, rows) => {
+      line.underWay--;
+      line.movedMs = performance.now();
+      if (line.underWay === 0) {
+        this.#lines.delete(line);
+        line.client.release(error !== null && batch.hasPrepared);
+      }
+      done(error, rows);
+    });
+    line.underWay++;
+    line.client.query(batch);
+    line.isOpen = !batch.hasPrepared;
+  }
+}
