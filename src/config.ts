@@ -27,8 +27,8 @@ const commaList = z.string().transform((text) =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== ''),
 );
-// Of a service that we call: nothing but where it is.
-const apiUrl = httpUrl.refine((text) => {
+// Nothing but where a service is: ours, or one that we call.
+const serviceUrl = httpUrl.refine((text) => {
   const url = new URL(text);
   return `${url.username}${url.password}${url.search}${url.hash}` === '';
 }, 'must hold no user name, password, query or fragment');
@@ -46,7 +46,7 @@ const settings = z.object({
   MIGRATE_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOL_SIZE: whole(1, 1000).default(10),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }).optional(),
-  PUBLIC_URL: httpUrl.optional(),
+  PUBLIC_URL: serviceUrl.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   OWNER_EMAIL: z.email().max(254).default('owner@sitekeeper.localhost'),
   OWNER_PASSWORD: z.string().min(8).max(128).optional(),
@@ -71,7 +71,7 @@ const settings = z.object({
   MAX_PROVIDERS: whole(0, 1_000_000).default(100),
   RETENTION_DAYS: whole(1, 36_500).default(400),
   SMTP_URL: z
-    .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL' })
+    .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
     .refine(hasReadableLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded')
     .optional(),
   MAIL_FROM: z.string().transform(readMailbox).optional(),
@@ -79,8 +79,8 @@ const settings = z.object({
     .refine((list) => list.every(isHostName), { message: 'must list host names, such as chat.example.com' })
     .transform((list) => list.map((name) => new URL(`https://${name}`).hostname))
     .default([]),
-  TELEGRAM_API_URL: apiUrl.default('https://api.telegram.org'),
-  TWILIO_API_URL: apiUrl.default('https://api.twilio.com'),
+  TELEGRAM_API_URL: serviceUrl.default('https://api.telegram.org'),
+  TWILIO_API_URL: serviceUrl.default('https://api.twilio.com'),
   TWILIO_ACCOUNT_SID: z
     .string()
     .regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits')
@@ -102,6 +102,8 @@ const settings = z.object({
     .refine((list) => list.every(isAddressOrRange), { message: 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8' })
     .default([]),
 });
+
+export const settingNames = Object.keys(settings.shape);
 
 export type Config = Readonly<{
   host: string;

@@ -18,7 +18,10 @@ ${steps(publicUrl).map(section)}
 <ul>
 <li>The references of the <a href="websites">website registry</a> and of <a href="monitoring">monitoring</a> say what else there is, and let you try it.</li>
 <li>Something was refused? The problem's <code>type</code> leads to <a href="problems">the page that explains it</a>.</li>
-<li>Make a client in your own language from the <a href="../openapi/websites.yaml">specifications</a> <a href="../openapi/monitoring.yaml">of both APIs</a>.</li>
+<li>Make a client in your own language from the <a href="../openapi/websites.yaml">specifications</a> <a href="../openapi/monitoring.yaml">of both APIs</a>.
+For TypeScript there is one: the package <code>@sitekeeper/client</code> in <code>generated/client</code> of Sitekeeper's repository.</li>
+<li>Rather click than write? <code>generated/sitekeeper.postman_collection.json</code> there is for Postman, Bruno, Insomnia or Hoppscotch:
+set <code>baseUrl</code> and <code>apiKey</code>.</li>
 </ul>`,
   });
 }

@@ -23,7 +23,9 @@ them goes down.</p>
 </div>
 <section>
 <h2>The contract</h2>
-<p>Both APIs are described in OpenAPI 3.0.3. Make a client of your own from it, or import it into your API tool.</p>
+<p>Both APIs are described in OpenAPI 3.0.3. Make a client of your own from it, or import it into your API tool.
+Ready-made, in <code>generated/</code> of Sitekeeper's repository: <code>@sitekeeper/client</code>, a client for TypeScript, and a
+collection for Postman, Bruno, Insomnia or Hoppscotch.</p>
 <table>
 <thead><tr><th>API</th><th>Specification</th></tr></thead>
 <tbody>

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { BadSetting, readConfig } from '../../src/config.ts';
+import { BadSetting, readConfig, settingNames } from '../../src/config.ts';
+
+test('docs/configuration.md has a row for each setting, and for nothing else', () => {
+  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  expect(page.match(/(?<=^\| `)\w+/gm)?.sort()).toEqual(settingNames.toSorted());
+});
 
 describe('how messages leave', () => {
   test('without any setting: Slack and Telegram at their own addresses, mail and SMS not set up', () => {
@@ -67,4 +73,21 @@ describe('how messages leave', () => {
     expect(read).toThrow(new RegExp(`^${name}: must `));
     expect(read).not.toThrow(/hidden/i);
   });
+
+  test('a fault is named once', () =>
+    expect(() => readConfig({ SMTP_URL: 'mail.example.com' })).toThrow(/^SMTP_URL: must be an smtp:\/\/ or smtps:\/\/ URL$/));
+});
+
+describe('how we are reached', () => {
+  test('PUBLIC_URL is kept without a slash at its end', () =>
+    expect(readConfig({ PUBLIC_URL: 'https://sitekeeper.example.com/' })).toMatchObject({ publicUrl: 'https://sitekeeper.example.com' }));
+
+  test.each([
+    'sitekeeper.example.com',
+    'https://me:hidden@sitekeeper.example.com',
+    'https://sitekeeper.example.com/?a=b',
+    'https://a.example/#b',
+  ])('PUBLIC_URL=%j stops the start: paths are put after it', (PUBLIC_URL) =>
+    expect(() => readConfig({ PUBLIC_URL })).toThrow(/^PUBLIC_URL: must (?!.*hidden)/),
+  );
 });
