@@ -15,11 +15,13 @@ const silenceMs = (limitSeconds + 1) * 1000;
 /** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
   let lines: Lines | undefined;
+  const { address, options: theirs } = splitOptions(url);
   const orm = await MikroORM.init({
     entities,
     clientUrl: url,
     pool: { min: 0, max: options.poolSize },
     driverOptions: {
+      connectionString: address, // the ORM leaves out what follows the ?, such as sslmode
       application_name: 'sitekeeper',
       pipeline: true,
       connectionTimeoutMillis: 5000,
@@ -33,7 +35,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       },
       // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
       // few rows of one user, starting them takes longer than the work.
-      options: `-c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${limitSeconds}s -c idle_in_transaction_session_timeout=${limitSeconds}s -c max_parallel_workers_per_gather=0`,
+      options: `${theirs} -c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${limitSeconds}s -c idle_in_transaction_session_timeout=${limitSeconds}s -c max_parallel_workers_per_gather=0`,
     },
   });
   return openAs(orm, {
@@ -41,6 +43,14 @@ export async function openPostgres(url: string, entities: Entities, options: { p
     ask: (statements) => (lines as Lines).run(statements),
     connections: () => lines?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
   });
+}
+
+/** Options in the address would take the place of ours. Put before them, they count where ours say nothing. */
+function splitOptions(url: string): { address: string; options: string } {
+  const address = new URL(url);
+  const options = address.searchParams.get('options') ?? '';
+  address.searchParams.delete('options');
+  return { address: address.href, options };
 }
 
 /** Whoever waits for an answer gets an error instead, and the pool a new connection. Idle ones leave the pool sooner. */
@@ -73,7 +83,7 @@ export async function migratePostgres(ownerUrl: string, servingUrl: string, name
     discovery: { warnWhenNoEntities: false },
     clientUrl: ownerUrl,
     pool: { min: 0, max: 2 },
-    driverOptions: { application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 },
+    driverOptions: { connectionString: ownerUrl, application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 },
     extensions: [Migrator],
     migrations: migrationSettings(names),
   });
