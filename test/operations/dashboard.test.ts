@@ -61,6 +61,14 @@ test.each([
   }
 });
 
+test('every alerting rule is one that Prometheus takes, and says something', () => {
+  const { groups } = parse(readFileSync('deploy/sitekeeper-alerts.yml', 'utf8')) as { groups: { rules: { annotations: object }[] }[] };
+  const rules = groups.flatMap(({ rules }) => rules);
+  expect(rules).not.toEqual([]);
+  // A comma in a summary without quotes would end it, and begin an annotation that Prometheus refuses.
+  for (const { annotations } of rules) expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
+});
+
 test('the dashboard shows every metric of our own', () => {
   const shown = expressionsIn(parse(readFileSync('deploy/grafana-dashboard.json', 'utf8')))
     .flatMap(namesIn)
