@@ -32,13 +32,13 @@ function expressionsIn(value: unknown): string[] {
 const quoted = /"[^"]*"/g;
 const labelLists = /\b(?:by|without)\s*\(([^)]*)\)|\{([^}]*)\}/g;
 
-/** What is neither a function, nor a label, nor a length of time, is the name of a metric. */
+/** What is neither a function, nor an operator, nor a label, nor a length of time, is the name of a metric. */
 function namesIn(expression: string): string[] {
   const bare = expression
     .replace(quoted, '')
     .replace(labelLists, ' ')
     .replace(/\[[^\]]*\]/g, ' ');
-  return bare.match(/\b[a-z_]\w*\b(?!\s*\()/g) ?? [];
+  return bare.match(/\b(?!or\b)[a-z_]\w*\b(?!\s*\()/g) ?? [];
 }
 
 function labelsIn(expression: string): string[] {
