@@ -37,7 +37,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   server.answerWith(app.callback());
   const stopCleaning = cleanUpRegularly(database, log);
   const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
-  log.info(`Listening on ${server.url}`);
+  log.info(config.publicUrl ? `Listening on port ${place.port} for ${server.url}` : `Listening on ${server.url}`);
   onceToldToStop(async (why) => {
     log.info(`${why}: answering what is under way, then stopping`);
     stopCleaning();

@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { deleteUser } from '../../src/access/users.ts';
+import { readConfig } from '../../src/config.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import { startCounterparts } from '../support/counterparts.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { scripts } from '../support/web-server.ts';
@@ -53,6 +57,15 @@ const alerts = () =>
       'select body, status, attempts, last_error from alerts order by id',
     ),
   );
+
+test('every outcome of an alert is counted from zero, so that the first one is seen to rise', async () => {
+  const metrics = createMetrics();
+  const log = pino({ level: 'silent' });
+  await startEngine({ config: readConfig({}), database: service.database, secretKeys: [Buffer.alloc(32, 1)], log, metrics }).stop();
+  const counted = (await metrics.alerts.get()).values.map(({ labels, value }) => [labels.channel, labels.outcome, value]);
+  const outcomes = (channel: string) => ['sent', 'retried', 'failed'].map((outcome) => [channel, outcome, 0]);
+  expect(counted).toEqual(['email', 'slack', 'telegram', 'sms'].flatMap(outcomes));
+});
 
 test('a provider that hangs does not hold up the others, whose alerts are there within seconds', async () => {
   const { script } = others.telegram;

@@ -32,13 +32,13 @@ function expressionsIn(value: unknown): string[] {
 const quoted = /"[^"]*"/g;
 const labelLists = /\b(?:by|without)\s*\(([^)]*)\)|\{([^}]*)\}/g;
 
-/** What is neither a function, nor a label, nor a length of time, is the name of a metric. */
+/** What is neither a function, nor an operator, nor a label, nor a length of time, is the name of a metric. */
 function namesIn(expression: string): string[] {
   const bare = expression
     .replace(quoted, '')
     .replace(labelLists, ' ')
     .replace(/\[[^\]]*\]/g, ' ');
-  return bare.match(/\b[a-z_]\w*\b(?!\s*\()/g) ?? [];
+  return bare.match(/\b(?!or\b)[a-z_]\w*\b(?!\s*\()/g) ?? [];
 }
 
 function labelsIn(expression: string): string[] {
@@ -59,6 +59,14 @@ test.each([
     const labels = names.flatMap((name) => known.get(name) ?? []);
     for (const label of labelsIn(expression)) expect([...labelsOfAll, ...labels], expression).toContain(label);
   }
+});
+
+test('every alerting rule is one that Prometheus takes, and says something', () => {
+  const { groups } = parse(readFileSync('deploy/sitekeeper-alerts.yml', 'utf8')) as { groups: { rules: { annotations: object }[] }[] };
+  const rules = groups.flatMap(({ rules }) => rules);
+  expect(rules).not.toEqual([]);
+  // A comma in a summary without quotes would end it, and begin an annotation that Prometheus refuses.
+  for (const { annotations } of rules) expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
 });
 
 test('the dashboard shows every metric of our own', () => {

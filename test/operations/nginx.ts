@@ -1,4 +1,4 @@
-// nginx on loopback in front of several processes, set up as an operator would.
+// nginx on loopback in front of two processes, set up by deploy/nginx.conf.
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ function isProgram(file: string): boolean {
 export async function startNginx(program: string, ports: number[]): Promise<NginxProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-nginx-'));
   const port = await freePort();
-  await writeFile(join(folder, 'nginx.conf'), settings(folder, port, ports));
+  await writeFile(join(folder, 'nginx.conf'), await settings(folder, port, ports));
   const child = spawn(program, ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], { stdio: 'inherit' });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const url = `http://127.0.0.1:${port}`;
@@ -46,13 +46,17 @@ export async function startNginx(program: string, ports: number[]): Promise<Ngin
   };
 }
 
-/**
- * It learns of a stopped process only by being refused, and then asks the next one. A request that was sent already is
- * repeated only if it can be: one that changes something carries an Idempotency-Key. Connections rest for less than the 2
- * seconds in which a stopping process still answers. No server is left out after a failure: the next restart would find
- * both left out.
- */
-function settings(folder: string, port: number, ports: number[]): string {
+/** What operators use, without TLS and on ports of its own. */
+async function settings(folder: string, port: number, ports: number[]): Promise<string> {
+  const site = await readFile('deploy/nginx.conf', 'utf8');
+  const changes: [RegExp, string][] = [
+    [/127\.0\.0\.1:3000/, `127.0.0.1:${ports[0]}`],
+    [/127\.0\.0\.1:3001/, `127.0.0.1:${ports[1]}`],
+    [/listen \[::\]:.*/g, ''],
+    [/listen 80;/, `listen unix:${folder}/plain;`],
+    [/listen 443 ssl http2;/, `listen 127.0.0.1:${port};`],
+    [/ssl_.*/g, ''],
+  ];
   return `
 daemon off;
 pid ${folder}/pid;
@@ -65,30 +69,14 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  upstream sitekeeper {
-    ${ports.map((one) => `server 127.0.0.1:${one} max_fails=0;`).join('\n    ')}
-    keepalive 32;
-    keepalive_timeout 1s;
-  }
-  proxy_http_version 1.1;
-  proxy_set_header Connection "";
-  proxy_set_header Host $host;
-  proxy_set_header X-Forwarded-For $remote_addr;
-  proxy_connect_timeout 2s;
-  server {
-    listen 127.0.0.1:${port};
-    error_page 418 = @repeatable;
-    location / {
-      if ($http_idempotency_key) { return 418; }
-      proxy_pass http://sitekeeper;
-    }
-    location @repeatable {
-      proxy_pass http://sitekeeper;
-      proxy_next_upstream error timeout non_idempotent;
-    }
-  }
+  ${changes.reduce(change, site)}
 }
 `;
+}
+
+function change(text: string, [what, by]: [RegExp, string]): string {
+  if (text.search(what) < 0) throw new Error(`deploy/nginx.conf has no ${what}`);
+  return text.replace(what, by);
 }
 
 async function freePort(): Promise<number> {

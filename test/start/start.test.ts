@@ -79,6 +79,13 @@ test('a preset OWNER_API_KEY works and is not printed; the secret key is kept wi
   expect((await stat(join(folder, 'data/secret.key'))).mode & 0o777).toBe(0o600);
 });
 
+test('with a PUBLIC_URL the log says on which port it listens', async () => {
+  const service = start({ PUBLIC_URL: 'https://sitekeeper.example' });
+  await expect.poll(service.printed, { timeout: 20_000 }).toContain('for https://sitekeeper.example');
+  const [, port = ''] = /Listening on port (\d+)/.exec(service.printed()) ?? [];
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+});
+
 test('a second process on the same data folder is refused in one line', async () => {
   await listening(start());
   const second = start();

@@ -20,6 +20,7 @@ interface DispatcherParts {
   tracer?: Tracer | undefined;
 }
 
+const outcomes = ['sent', 'retried', 'failed'] as const;
 const tickMs = 250;
 const atOnce = 50;
 const giveUpSeconds = 24 * 3600;
@@ -43,6 +44,10 @@ export class Dispatcher {
   }
 
   start() {
+    // A counter that first shows up as 1 has not risen, as Prometheus sees it: the first alert given up would go unnoticed.
+    for (const channel of Object.keys(this.#parts.channels)) {
+      for (const outcome of outcomes) this.#parts.metrics.alerts.inc({ channel, outcome }, 0);
+    }
     this.#timer = setInterval(() => {
       this.#turn = this.#turn.then(() => this.#tick());
     }, tickMs);
@@ -91,7 +96,7 @@ export class Dispatcher {
     const { providerType: channel } = provider;
     const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
     const span = tracer?.start(`alert ${channel}`, { kind: 'client' });
-    const count = (outcome: 'sent' | 'retried' | 'failed') => {
+    const count = (outcome: (typeof outcomes)[number]) => {
       metrics.alerts.inc({ channel, outcome });
       span?.end({ failed: outcome !== 'sent', attributes: { alert_id: alert.id, outcome } });
     };
