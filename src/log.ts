@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
-import { type Logger, pino } from 'pino';
+import { writeSync } from 'node:fs';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 /**
@@ -8,10 +9,35 @@ import pretty from 'pino-pretty';
  */
 export function createLog({ logLevel }: { logLevel: string }): Logger {
   const options = { level: logLevel, base: null };
-  // Lines go out together, at the latest after a moment. Several processes write to one pipe, which keeps up to 4 KiB
-  // together; with more, lines would run into each other.
-  const together = { minLength: 2048, periodicFlush: 50, ...(cluster.isWorker && { maxWrite: 4096 }) };
-  return process.stdout.isTTY
-    ? pino(options, pretty({ sync: true, ignore: 'pid,hostname' }))
-    : pino(options, pino.destination({ sync: false, ...together }));
+  if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
+  // Several processes may write to one pipe; with more than that at once, lines would run into each other.
+  const together = cluster.isWorker ? { maxWrite: pipeKeepsTogether } : {};
+  return pino(options, gathering(pino.destination({ sync: false, ...together })));
+}
+
+const pipeKeepsTogether = 4096;
+const gatheredMs = 20;
+
+/** Passes lines on together, after a moment at the latest: what costs most about a line is the call that writes it. */
+function gathering(destination: DestinationStream): DestinationStream {
+  let lines = '';
+  let timer: NodeJS.Timeout | undefined;
+  const pass = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    destination.write(lines);
+    lines = '';
+  };
+  process.prependListener('exit', () => {
+    try {
+      if (lines !== '') writeSync(process.stdout.fd, lines);
+    } catch {} // nobody reads any more
+  });
+  return {
+    write(line) {
+      if (lines.length + line.length > pipeKeepsTogether) pass();
+      lines += line;
+      timer ??= setTimeout(pass, gatheredMs).unref();
+    },
+  };
 }
