@@ -8,10 +8,18 @@ const windowSeconds = 60;
 
 /** How the caller stands after this request, for the headers of its answer. */
 export interface RateStanding {
-  allowed: boolean;
-  policies: { name: string; limit: number; windowSeconds: number }[];
+  /** The limits that hold for this caller, as RateLimit-Policy says them. */
+  policy: string;
   /** The limit that is closest. */
-  closest: { name: string; limit: number; remaining: number; resetSeconds: number };
+  closest: Standing;
+}
+
+interface Standing {
+  name: string;
+  limit: number;
+  isOver: boolean;
+  remaining: number;
+  resetSeconds: number;
 }
 
 interface Limit {
@@ -26,6 +34,7 @@ export class RateLimits {
   readonly #session: Limit;
   readonly #user: Limit;
   readonly #address: Limit;
+  readonly #policies: { key: string; session: string; address: string };
 
   constructor(perMinute: number, limiters: Limiters) {
     const limit = (name: string, points: number) => ({ name, limit: points, limiter: limiters.create(name, points, windowSeconds) });
@@ -33,38 +42,38 @@ export class RateLimits {
     this.#session = limit('session', perMinute);
     this.#user = limit('user', perMinute * 2);
     this.#address = limit('address', Math.max(1, Math.round(perMinute / 10)));
+    this.#policies = {
+      key: policyOf(this.#key, this.#user),
+      session: policyOf(this.#session, this.#user),
+      address: policyOf(this.#address),
+    };
   }
 
-  countCaller({ userId, key, session }: Caller): Promise<RateStanding> {
-    return count([key ? [this.#key, `${key.id}`] : [this.#session, `${session?.id}`], [this.#user, `${userId}`]]);
+  async countCaller({ userId, key, session }: Caller): Promise<RateStanding> {
+    const counted = key ? count(this.#key, key.id) : count(this.#session, session?.id);
+    const [own, user] = await Promise.all([counted, count(this.#user, userId)]);
+    const closest = !own.isOver && (user.isOver || user.remaining < own.remaining) ? user : own;
+    return { policy: key ? this.#policies.key : this.#policies.session, closest };
   }
 
   /** With 0 points the address is only looked at. */
-  countAddress(address: string, points = 1): Promise<RateStanding> {
-    return count([[this.#address, networkOf(address)]], points);
+  async countAddress(address: string, points = 1): Promise<RateStanding> {
+    return { policy: this.#policies.address, closest: await count(this.#address, networkOf(address), points) };
   }
 }
 
-async function count(counted: [Limit, string][], points = 1): Promise<RateStanding> {
-  const standings = await Promise.all(
-    counted.map(async ([{ name, limit, limiter }, key]) => {
-      const result = await take(limiter, key, points);
-      return {
-        name,
-        limit,
-        allowed: result.consumedPoints <= limit,
-        remaining: Math.max(0, result.remainingPoints),
-        resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
-      };
-    }),
-  );
-  const closest =
-    standings.find(({ allowed }) => !allowed) ??
-    standings.reduce((least, standing) => (standing.remaining < least.remaining ? standing : least));
+function policyOf(...limits: Limit[]): string {
+  return limits.map(({ name, limit }) => `"${name}";q=${limit};w=${windowSeconds}`).join(', ');
+}
+
+async function count({ name, limit, limiter }: Limit, key: string | number | undefined, points = 1): Promise<Standing> {
+  const { consumedPoints, remainingPoints, msBeforeNext } = await take(limiter, `${key}`, points);
   return {
-    allowed: standings.every((standing) => standing.allowed),
-    policies: standings.map(({ name, limit }) => ({ name, limit, windowSeconds })),
-    closest,
+    name,
+    limit,
+    isOver: consumedPoints > limit,
+    remaining: Math.max(0, remainingPoints),
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
   };
 }
 

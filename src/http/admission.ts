@@ -105,8 +105,8 @@ async function answerOtherMethod(allow: string[], ctx: Context, gate: Gate) {
 
 function keepToRate(ctx: Context, standing: RateStanding) {
   showRate(ctx, standing);
-  if (standing.allowed) return;
-  const { name, limit, resetSeconds } = standing.closest;
+  const { name, limit, isOver, resetSeconds } = standing.closest;
+  if (!isOver) return;
   throw new TryLater(
     'rate_limited',
     `${limit} requests a minute are allowed for this ${name}. Try again in ${resetSeconds} seconds.`,
@@ -114,12 +114,12 @@ function keepToRate(ctx: Context, standing: RateStanding) {
   );
 }
 
-function showRate(ctx: Context, { policies, closest }: RateStanding) {
-  ctx.set('RateLimit-Policy', policies.map(({ name, limit, windowSeconds }) => `"${name}";q=${limit};w=${windowSeconds}`).join(', '));
-  ctx.set('RateLimit', `"${closest.name}";r=${closest.remaining};t=${closest.resetSeconds}`);
-  ctx.set('X-RateLimit-Limit', String(closest.limit));
-  ctx.set('X-RateLimit-Remaining', String(closest.remaining));
-  ctx.set('X-RateLimit-Reset', String(closest.resetSeconds));
+function showRate({ res }: Context, { policy, closest: { name, limit, remaining, resetSeconds } }: RateStanding) {
+  res.setHeader('RateLimit-Policy', policy);
+  res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  res.setHeader('X-RateLimit-Limit', `${limit}`);
+  res.setHeader('X-RateLimit-Remaining', `${remaining}`);
+  res.setHeader('X-RateLimit-Reset', `${resetSeconds}`);
 }
 
 /** Asked of whoever comes with a session, and of those who come for one. */

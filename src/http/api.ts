@@ -73,17 +73,17 @@ function run(
 }
 
 function writeReply(ctx: Context, operation: Operation, reply: Reply<unknown>, { sessionCookie }: ApiParts) {
-  ctx.set('Cache-Control', 'private, no-cache');
+  ctx.res.setHeader('Cache-Control', 'private, no-cache');
   if (reply.sessionToken !== undefined) sessionCookie.write(ctx, reply.sessionToken);
-  if (reply.location !== undefined) ctx.set('Location', reply.location);
+  if (reply.location !== undefined) ctx.res.setHeader('Location', reply.location);
   if (reply.version !== undefined) {
-    ctx.set('ETag', `"${reply.version}"`);
+    ctx.res.setHeader('ETag', `"${reply.version}"`);
     if (operation.method === 'GET' && isUnchanged(ctx.headers['if-none-match'], reply.version)) {
       ctx.status = 304;
       return;
     }
   }
   ctx.status = (reply.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
-  ctx.set('Content-Type', 'application/json');
+  ctx.res.setHeader('Content-Type', 'application/json');
   ctx.body = JSON.stringify(reply.body);
 }

@@ -18,7 +18,12 @@ const exposeHeaders = [
  * origin. What is open to everybody is open to every origin.
  */
 export function allowOrigins(allowed: string[], isOpen: (path: string) => boolean = () => false): Middleware {
-  return cors({ origin: corsOrigin(allowed, isOpen), exposeHeaders, maxAge: 600 });
+  const answerOrigin = cors({ origin: corsOrigin(allowed, isOpen), exposeHeaders, maxAge: 600 });
+  return (ctx, next) => {
+    if (ctx.headers.origin !== undefined) return answerOrigin(ctx, next);
+    ctx.res.setHeader('Vary', 'Origin'); // a cache must not hand this answer to a script
+    return next();
+  };
 }
 
 function corsOrigin(allowed: string[], isOpen: (path: string) => boolean) {

@@ -8,7 +8,7 @@ import { requestIdOf } from './request-id.ts';
 
 export const nameRequests: Middleware = (ctx, next) => {
   ctx.state.requestId = requestIdOf(ctx.get('X-Request-Id'));
-  ctx.set('X-Request-Id', ctx.state.requestId);
+  ctx.res.setHeader('X-Request-Id', ctx.state.requestId);
   return next();
 };
 

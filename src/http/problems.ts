@@ -71,11 +71,11 @@ export function problemBody(refusal: Refusal, about: { publicUrl: string; instan
 export function writeProblem(ctx: Context, refusal: Refusal, publicUrl: string) {
   const body = problemBody(refusal, { publicUrl, instance: ctx.path, requestId: ctx.state.requestId });
   ctx.status = body.status;
-  ctx.set('Content-Type', 'application/problem+json');
-  ctx.set('Cache-Control', 'no-store');
-  if (body.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
-  if (refusal instanceof TryLater) ctx.set('Retry-After', String(refusal.retryAfterSeconds));
+  ctx.res.setHeader('Content-Type', 'application/problem+json');
+  ctx.res.setHeader('Cache-Control', 'no-store');
+  if (body.status === 401) ctx.res.setHeader('WWW-Authenticate', 'Bearer');
+  if (refusal instanceof TryLater) ctx.res.setHeader('Retry-After', String(refusal.retryAfterSeconds));
   // What is left of a body that was not read to its end would be taken for the next request.
-  if (refusal.code === 'body_too_large') ctx.set('Connection', 'close');
+  if (refusal.code === 'body_too_large') ctx.res.setHeader('Connection', 'close');
   ctx.body = JSON.stringify(body);
 }
