@@ -15,6 +15,7 @@ import { createMetrics, type Metrics, watchProcess } from './metrics.ts';
 import { startEngine } from './monitoring/engine/start-engine.ts';
 import { openDatabase } from './open-database.ts';
 import { onceToldToStop } from './stop.ts';
+import { tidyMemoryAfterStart } from './tidy-memory.ts';
 import type { Tracer } from './trace.ts';
 
 /**
@@ -44,6 +45,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
     await Promise.all([stopAnswering(server, why), engine?.stop()]);
     await Promise.all([stopShowing(), limiters.close(), database.close(), tracer?.close()]);
   }, log);
+  tidyMemoryAfterStart(log);
   tellReady();
 }
 
@@ -79,6 +81,7 @@ export async function work(config: Config): Promise<void> {
     await engine.stop();
     await Promise.all([stopShowing(), database.close(), tracer?.close()]);
   }, log);
+  tidyMemoryAfterStart(log);
 }
 
 async function openTracer({ tracing }: Config, log: Logger): Promise<Tracer | undefined> {

@@ -3,7 +3,7 @@ import type { Authenticator } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import { answerOnce } from '../access/repeats.ts';
 import type { Database } from '../db/database.ts';
-import { askIn } from '../db/statement.ts';
+import { type Ask, askIn } from '../db/statement.ts';
 import { admit, type Described, type Gate } from './admission.ts';
 import type { Operation } from './contract.ts';
 import { type AnyInput, idempotencyKeyOf } from './input.ts';
@@ -55,20 +55,30 @@ function run(
   const { userId } = caller;
   const { database } = parts;
   const ifMatch = input.header['if-match'];
-  const contextWith = (access: Pick<HandlerContext, 'asUser' | 'ask'>): HandlerContext => ({
+  const contextWith = (asUser: HandlerContext['asUser'], ask: Ask): HandlerContext => ({
     caller,
     get address() {
       return parts.addressOf(ctx);
     },
     versions: namedVersions(ifMatch),
     requireVersion: (version) => requireVersion(ifMatch, version),
-    ...access,
+    asUser,
+    ask,
   });
   const key = idempotencyKeyOf(input);
-  if (key === undefined) return handler(input, contextWith({ asUser: (work) => database.asUser(userId, work), ask: database.ask(userId) }));
+  if (key === undefined)
+    return handler(
+      input,
+      contextWith((work) => database.asUser(userId, work), database.ask(userId)),
+    );
   const repeatable = { userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) };
   return database.asUser(userId, (em) =>
-    answerOnce(em, repeatable, parts.secretKeys, () => handler(input, contextWith({ asUser: (work) => work(em), ask: askIn(em) }))),
+    answerOnce(em, repeatable, parts.secretKeys, () =>
+      handler(
+        input,
+        contextWith((work) => work(em), askIn(em)),
+      ),
+    ),
   );
 }
 

@@ -43,8 +43,10 @@ export function findBadCharacters(input: Record<string, unknown>): Fault[] {
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, child] of Object.entries(value)) {
       if (isBad(key)) faults.push(badCharacter(path));
-      // No contract goes that deep, so the path is cut below anyway; grown on, it would take more room than the body.
-      else left.push([path.length > longestPointer ? path : `${path}/${escapePointer(key)}`, child]);
+      else if (typeof child === 'string' ? isBad(child) : typeof child === 'object') {
+        // No contract goes that deep, so the path is cut below anyway; grown on, it would take more room than the body.
+        left.push([path.length > longestPointer ? path : `${path}/${escapePointer(key)}`, child]);
+      }
     }
   }
   return faults;

@@ -19,7 +19,8 @@ export function requireVersion(ifMatch: string | undefined, version: string) {
 
 /** The versions of settings that If-Match names; undefined where any will do. */
 export function namedVersions(ifMatch: string | undefined): number[] | undefined {
-  const tags = ifMatch === undefined ? ['*'] : tagsOf(ifMatch);
+  if (ifMatch === undefined) return undefined;
+  const tags = tagsOf(ifMatch);
   if (tags.includes('*')) return undefined;
   return tags
     .map((tag) => tag.split('.')[0] ?? '')
