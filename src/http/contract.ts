@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { type Document, type Operation as DocumentOperation, OpenAPIBackend } from 'openapi-backend';
@@ -21,7 +22,8 @@ export interface Operation {
   body?: { mediaType: string; required: boolean; fields: Record<string, { type?: string }>; union?: Union };
   /** The statuses of success, the lowest first. */
   successes: number[];
-  validators: ValidateFunction[];
+  /** Compiled when they are first asked for. */
+  validators(): ValidateFunction[];
 }
 
 /** A body that is one of several kinds: the field that tells them apart, and the fields of each kind by its value. */
@@ -38,6 +40,8 @@ interface Route {
   operations: Map<string, Operation>;
 }
 
+const compilePauseMs = 30;
+
 /** One API by its bundled document: finds the operation for a request, and knows what each operation asks for. */
 export class Contract {
   readonly operations: Operation[] = [];
@@ -52,17 +56,27 @@ export class Contract {
       customizeAjv: () => ajv,
     });
     await api.init();
-    return new Contract(api);
+    const contract = new Contract(api);
+    void contract.#compile();
+    return contract;
   }
 
   private constructor(api: OpenAPIBackend) {
     for (const described of api.router.getOperations()) {
-      const operation = describe(described, api.validator.getRequestValidatorsForOperation(described.operationId ?? '') ?? []);
+      const operation = describe(described, (id) => api.validator.getRequestValidatorsForOperation(id) ?? []);
       this.operations.push(operation);
       this.#addRoute(described.path, operation);
     }
     // /a/b before /a/{id}: the fewer parameters, the more exact.
     this.#routes.sort((a, b) => a.names.length - b.names.length);
+  }
+
+  /** One after the other beside the start, which does not wait for it; the first requests seldom find one missing. */
+  async #compile() {
+    for (const operation of this.operations) {
+      await pause(compilePauseMs, undefined, { ref: false });
+      operation.validators();
+    }
   }
 
   /** `path` is relative to the API's root. The routes are compiled once; openapi-backend compiles them at every request. */
@@ -93,12 +107,13 @@ export class Contract {
   }
 }
 
-function describe(described: DocumentOperation, validators: ValidateFunction[]): Operation {
+function describe(described: DocumentOperation, validatorsOf: (id: string) => ValidateFunction[]): Operation {
   // getOperations() returns the dereferenced document, in which no $ref is left.
   const requestBody = described.requestBody as { required?: boolean; content: Record<string, { schema: BodySchema }> } | undefined;
   const [media] = Object.entries(requestBody?.content ?? {});
+  const { operationId: id = '' } = described;
   return {
-    id: described.operationId ?? '',
+    id,
     method: described.method.toUpperCase(),
     scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
@@ -109,7 +124,7 @@ function describe(described: DocumentOperation, validators: ValidateFunction[]):
       .map(Number)
       .filter((status) => status < 300)
       .sort(),
-    validators,
+    validators: () => validatorsOf(id),
   };
 }
 

@@ -45,7 +45,7 @@ export function readInput(
   faults.push(...idempotencyKeyFaults(header));
   // Characters first: what cannot be stored must not be reported as something else.
   faults.push(...findBadCharacters(checked));
-  for (const validate of operation.validators) {
+  for (const validate of operation.validators()) {
     if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
   }
   if (rules && typeof value === 'object' && value !== null) faults.push(...ruleFaults(rules, value as Values, faults));
