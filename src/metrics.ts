@@ -64,21 +64,30 @@ export function watchProcess({ registry }: Metrics, database: Database): void {
       for (const [state, count] of Object.entries(database.connections())) this.set({ state }, count);
     },
   });
-  const age = new Gauge({
-    name: 'sitekeeper_outbox_oldest_seconds',
-    help: 'Age of the oldest alert that waits to be sent; 0 where none does.',
-    aggregator: 'max',
-    registers,
-  });
+  let reading: ReturnType<typeof readOutbox> | undefined;
+  /** One statement, however many ask at once. */
+  const outbox = () => {
+    reading ??= readOutbox(database).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
   new Gauge({
     name: 'sitekeeper_outbox_alerts',
     help: 'Alerts that wait to be sent.',
     aggregator: 'max',
     registers,
     async collect() {
-      const { count, oldest } = await readOutbox(database);
-      this.set(count);
-      age.set(oldest);
+      this.set((await outbox()).count);
+    },
+  });
+  new Gauge({
+    name: 'sitekeeper_outbox_oldest_seconds',
+    help: 'Age of the oldest alert that waits to be sent; 0 where none does.',
+    aggregator: 'max',
+    registers,
+    async collect() {
+      this.set((await outbox()).oldest);
     },
   });
 }

@@ -29,7 +29,7 @@ export async function serveMetrics(
   { host, port, token }: { host: string; port: number; token?: string },
   log: Logger,
 ): Promise<Listening> {
-  const server = await listen({ host, port });
+  const server = await listen({ host, port, settings: 'METRICS_HOST or METRICS_PORT' });
   const app = new Koa();
   app.use(nameRequests);
   app.use(answerProblems(server.url, log));

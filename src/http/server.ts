@@ -34,13 +34,15 @@ interface Place {
   host: string;
   port: number;
   publicUrl?: string;
+  /** Which settings say so, for whoever has to change them. */
+  settings?: string;
 }
 
 /**
  * Where to listen later, free for now. A port that is taken is noticed before anything is changed; and until we listen,
  * proxies are refused, and turn to another process. A shared one is that of other workers, and has been tried.
  */
-export async function findPlace({ host, port, publicUrl }: Place, isShared = false): Promise<Required<Place>> {
+export async function findPlace({ host, port, publicUrl }: Place, isShared = false) {
   const bound = isShared ? port : await freePort(host, port);
   return { host, port: bound, publicUrl: publicUrl ?? urlOf(host, bound) };
 }
@@ -54,7 +56,7 @@ async function freePort(host: string, port: number): Promise<number> {
 }
 
 /** Listens, and tells everybody to come back until it is known how to answer. */
-export async function listen({ host, port, publicUrl }: Place): Promise<Listening> {
+export async function listen({ host, port, publicUrl, settings }: Place): Promise<Listening> {
   let url = publicUrl ?? '';
   let listener: RequestListener = (request, response) => answerUnavailable(request, response, 'The service is starting.', url);
   const answer: RequestListener = (request, response) => {
@@ -79,7 +81,7 @@ export async function listen({ host, port, publicUrl }: Place): Promise<Listenin
   server.on('checkExpectation', answer); // Node would answer 417; an expectation that nobody knows may be ignored
   server.on('connect', (_, socket) => refuseSocket(socket as Socket, ['malformed_request', 'This service is no proxy.'], url));
   server.on('clientError', (error, socket) => answerClientError(error, socket as Socket, url));
-  await bind(server, { host, port });
+  await bind(server, { host, port, ...(settings !== undefined && { settings }) });
   url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
     url,
@@ -106,17 +108,22 @@ export async function listen({ host, port, publicUrl }: Place): Promise<Listenin
   };
 }
 
-function bind(server: TcpServer, { host, port, exclusive }: { host: string; port: number; exclusive?: boolean }): Promise<void> {
+function bind(
+  server: TcpServer,
+  { host, port, exclusive, settings = 'HOST or PORT' }: { host: string; port: number; exclusive?: boolean; settings?: string },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'it is taken by another process' : error.message;
-      reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set HOST or PORT to something else (the mock takes --port).`));
+      reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set ${settings} to something else (the mock takes --port).`));
     });
     server.listen({ host, port, ...(exclusive && { exclusive }) }, resolve);
   });
 }
 
+/** Who listens everywhere is found on this machine under its own name. */
 function urlOf(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

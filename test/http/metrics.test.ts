@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { serveMetrics } from '../../src/http/metrics-page.ts';
 import { createMetrics, watchProcess } from '../../src/metrics.ts';
+import { createUserWithRows } from '../support/rows-everywhere.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const token = 'let-me-see-the-metrics';
@@ -43,6 +45,25 @@ test('with a port of their own they are there and not beside the APIs', async ()
   expect(text).toMatch(/^sitekeeper_outbox_oldest_seconds 0$/m);
   expect(text).toMatch(/^sitekeeper_database_connections\{state="idle"\} \d+$/m);
   expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
+});
+
+test('what waits to be sent is told as it is now, not as it was when last asked', async () => {
+  await start({ host });
+  const metrics = createMetrics();
+  watchProcess(metrics, service.database);
+  await createUserWithRows(service);
+  await pause(20);
+  const text = await metrics.registry.metrics();
+  expect(text).toMatch(/^sitekeeper_outbox_alerts 1$/m);
+  expect(text).toMatch(/^sitekeeper_outbox_oldest_seconds 0\.0*[1-9]/m);
+});
+
+test('a port that is taken is said with the setting that names it', async () => {
+  const { port } = new URL(await start({ host }));
+  const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
+  await expect(listening).rejects.toThrow(
+    `Cannot listen on ${host}:${port}: it is taken by another process. Set METRICS_HOST or METRICS_PORT`,
+  );
 });
 
 test('while the database is away the metrics still answer', async () => {
