@@ -83,7 +83,12 @@ export async function migratePostgres(ownerUrl: string, servingUrl: string, name
     discovery: { warnWhenNoEntities: false },
     clientUrl: ownerUrl,
     pool: { min: 0, max: 2 },
-    driverOptions: { connectionString: ownerUrl, application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 },
+    driverOptions: {
+      connectionString: ownerUrl,
+      application_name: 'sitekeeper migrate',
+      connectionTimeoutMillis: 5000,
+      onPoolCreated: takeBackLost,
+    },
     extensions: [Migrator],
     migrations: migrationSettings(names),
   });

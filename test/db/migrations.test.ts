@@ -1,8 +1,11 @@
 // While a deployment is brought to a new version, processes of the older one go on working on the migrated database.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { migrationNames, migrationsFolder } from '../../src/db/migrate.ts';
+import { migratePostgres } from '../../src/db/postgres.ts';
+import { createDatabase, urlOf } from '../support/database.ts';
 import { readMigration } from '../support/migrations.ts';
 
 /** Made before anybody ran the service. */
@@ -34,4 +37,24 @@ test.each([
   'create index websites_colour on websites (colour);',
 ])('"%s" may be added', (statement) => {
   expect(takesAway.test(statement)).toBe(false);
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)('a migration whose connection is cut ends with an error', async () => {
+  const database = await createDatabase();
+  const other = new pg.Client({ connectionString: urlOf(database) });
+  await other.connect();
+  try {
+    await other.query(`select pg_advisory_lock(hashtext('sitekeeper migrations'))`);
+    const failed = expect(migratePostgres(urlOf(database), urlOf(database))).rejects.toThrow('terminating connection');
+    const cut = () =>
+      other.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'sitekeeper migrate' and datname = current_database() and wait_event_type = 'Lock'`,
+      );
+    await expect.poll(async () => (await cut()).rowCount, { timeout: 10_000 }).toBe(1);
+    await failed;
+  } finally {
+    await other.end();
+    await database.close();
+  }
 });
