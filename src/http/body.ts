@@ -56,9 +56,11 @@ async function bytesOf(ctx: Context): Promise<Buffer> {
   return Buffer.from((ctx.request as { body?: string }).body ?? '', 'binary');
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decodeUtf8(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new Refusal('malformed_encoding', 'The body is not valid UTF-8.');
   }
