@@ -57,9 +57,7 @@ function run(
   const ifMatch = input.header['if-match'];
   const contextWith = (asUser: HandlerContext['asUser'], ask: Ask): HandlerContext => ({
     caller,
-    get address() {
-      return parts.addressOf(ctx);
-    },
+    address: parts.addressOf(ctx),
     versions: namedVersions(ifMatch),
     requireVersion: (version) => requireVersion(ifMatch, version),
     asUser,
