@@ -11,7 +11,6 @@ type Prepared = Map<string, Column[] | undefined>;
 
 /** What pg's own type description says otherwise, or not at all. */
 interface Wire {
-  stream: { cork(): void; uncork(): void };
   parse(query: { name: string; text: string }): void;
   bind(query: { statement: string; values: (string | null)[] }): void;
   describe(what: { type: 'P'; name: string }): void;
@@ -50,7 +49,6 @@ export class Batch implements Submittable {
     const wire = connection as unknown as Wire;
     this.#prepared = preparedBy.get(connection) ?? new Map();
     preparedBy.set(connection, this.#prepared);
-    wire.stream.cork();
     for (const [index, { text, values }] of this.#statements.entries()) {
       const name = this.#names[index] as string;
       if (!this.#prepared.has(name)) {
@@ -63,7 +61,6 @@ export class Batch implements Submittable {
       wire.execute({});
     }
     wire.sync();
-    wire.stream.uncork();
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }) {

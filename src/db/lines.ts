@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type pg from 'pg';
 import { Batch } from './batch.ts';
 import type { Connections } from './database.ts';
@@ -8,6 +9,9 @@ export type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
 /** A connection that callers share while they come close together. */
 interface Line {
   client: pg.PoolClient;
+  socket: Socket;
+  /** Whether what is sent is kept until this turn of the event loop is over, to go out in one piece. */
+  isHeld: boolean;
   underWay: number;
   /** On the monotonic clock, when it was taken or last answered. */
   movedMs: number;
@@ -15,13 +19,13 @@ interface Line {
   isOpen: boolean;
 }
 
-const sharedBy = 4;
+const sharedBy = 8;
 /** A line that has not answered for longer is held up, and nobody else shall wait behind it. */
 const movingMs = 5;
 
 /**
- * Sends a caller's statements behind those of others, without waiting for their answers: a connection less is taken and
- * given back, and the server changes less between processes. Each caller's are a transaction of their own.
+ * Sends a caller's statements behind those of others, without waiting for their answers. Most of what a small statement
+ * costs is waking the server's process up; callers that come at once wake up one. Each has a transaction of its own.
  */
 export class Lines {
   readonly #pool: Pool;
@@ -38,7 +42,7 @@ export class Lines {
       if (moving) return this.#send(statements, moving, done);
       this.#pool.connect((failed, client) => {
         if (failed || !client) return reject(failed);
-        const line = { client, underWay: 0, movedMs: performance.now(), isOpen: true };
+        const line = { client, socket: socketOf(client), isHeld: false, underWay: 0, movedMs: performance.now(), isOpen: true };
         this.#lines.add(line);
         this.#send(statements, line, done);
       });
@@ -69,7 +73,21 @@ export class Lines {
       done(error, rows);
     });
     line.underWay++;
+    if (!line.isHeld) hold(line);
     line.client.query(batch);
     line.isOpen = !batch.hasPrepared;
   }
+}
+
+function hold(line: Line) {
+  line.isHeld = true;
+  line.socket.cork();
+  setImmediate(() => {
+    line.isHeld = false;
+    line.socket.uncork();
+  });
+}
+
+export function socketOf(client: pg.PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }

@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { type Database, type Entities, openAs } from './database.ts';
-import { Lines, type Pool } from './lines.ts';
+import { Lines, type Pool, socketOf } from './lines.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { listenOnPostgres } from './notices.ts';
 
@@ -55,8 +54,8 @@ function splitOptions(url: string): { address: string; options: string } {
 
 /** Whoever waits for an answer gets an error instead, and the pool a new connection. Idle ones leave the pool sooner. */
 function endWhenSilent(client: pg.PoolClient) {
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
-  stream.setTimeout(silenceMs, () => stream.destroy(new Error('Connection terminated: the database has fallen silent')));
+  const socket = socketOf(client);
+  socket.setTimeout(silenceMs, () => socket.destroy(new Error('Connection terminated: the database has fallen silent')));
 }
 
 /**
