@@ -28,7 +28,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
         lines = new Lines(created);
         // Ids are numbers, as the embedded database returns them: they stay below 2^53.
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
-        created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ));
+        created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTime);
         created.on('connect', endWhenSilent);
         takeBackLost(created);
       },
@@ -42,6 +42,13 @@ export async function openPostgres(url: string, entities: Entities, options: { p
     ask: (statements) => (lines as Lines).run(statements),
     connections: () => lines?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
   });
+}
+
+const parseAnyTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
+
+/** Four digits of a year, and UTC: all but a few times look like that, and Node reads them much faster than the general parser. */
+function parseTime(text: string): Date {
+  return text[4] === '-' && text.endsWith('+00') ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : parseAnyTime(text);
 }
 
 /** Options in the address would take the place of ours. Put before them, they count where ours say nothing. */
