@@ -64,23 +64,20 @@ test('values stay values', async () => {
   expect(row).toEqual({ text: value, none: null, yes: true });
 });
 
-test.each([
-  '2026-11-15 08:12:07.123456',
-  '2026-02-28',
-  '0001-01-01',
-  '9999-12-31 23:59:59.999',
-  '10000-01-01',
-  '0044-03-15 BC',
-  '-infinity',
-])('the time %s is read as it is', async (text) => {
-  const [[row]] = await database.ask(ada)(
-    sql<{ time: Date; ms: number }>(
-      'select t as time, trunc(extract(epoch from t) * 1000)::float8 as ms from (select $1::timestamptz) as x (t)',
-      [`${text}`.replace(/( BC)?$/, text.includes('inf') ? '' : '+00$1')],
-    ),
-  );
-  expect(Number(row?.time)).toBe(row?.ms);
-});
+test
+  .runIf(process.env.TEST_DATABASE_URL)
+  .each(['2026-11-15 08:12:07.123456', '2026-02-28', '0001-01-01', '9999-12-31 23:59:59.999', '10000-01-01', '0044-03-15 BC', '-infinity'])(
+  'the time %s is read as it is',
+  async (text) => {
+    const [[row]] = await database.ask(ada)(
+      sql<{ time: Date; ms: number }>(
+        'select t as time, trunc(extract(epoch from t) * 1000)::float8 as ms from (select $1::timestamptz) as x (t)',
+        [`${text}`.replace(/( BC)?$/, text.includes('inf') ? '' : '+00$1')],
+      ),
+    );
+    expect(Number(row?.time)).toBe(row?.ms);
+  },
+);
 
 test('rows have the shape of the entity, in a transaction that is open already, too', async () => {
   const statements = [
