@@ -93,8 +93,9 @@ async function measure(seeded: Seeded): Promise<{ results: Result[]; memory: Rec
 async function measureScenario(scenario: Scenario, fired: Contender[], key: string): Promise<Result> {
   for (const contender of fired) await fire(contender, scenario, key, 1);
   const rounds = new Map<Contender, Measured[]>(fired.map((contender) => [contender, []]));
+  const seconds = Math.min(Number(options.seconds), scenario.atMostSeconds ?? Number.POSITIVE_INFINITY);
   for (let round = 0; round < Number(options.rounds); round++) {
-    for (const contender of fired) rounds.get(contender)?.push(await fire(contender, scenario, key, Number(options.seconds)));
+    for (const contender of fired) rounds.get(contender)?.push(await fire(contender, scenario, key, seconds));
   }
   const measured = Object.fromEntries([...rounds].map(([{ name }, all]) => [name.replace(', limited', ''), medians(all)]));
   const goals: Record<string, number | undefined> = { limit: scenario.goals.limit, fastify: scenario.goals.a, express: scenario.goals.b };

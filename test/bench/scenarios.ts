@@ -12,6 +12,8 @@ export interface Scenario {
   /** Whether the contender that allows one request a minute is asked. */
   overLimit?: boolean;
   status: number;
+  /** How long a round may last, where an address may be refused only so often. */
+  atMostSeconds?: number;
   /** Requests a second, as a part of the limit's, of peer A's and of peer B's. */
   goals: { limit: number; a?: number; b?: number };
 }
@@ -56,6 +58,7 @@ export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
       limitPath: '/noop',
       authorization: 'Bearer stkp_wrong',
       status: 401,
+      atMostSeconds: 1,
       goals: { limit: 0.7 },
     },
     {
