@@ -17,9 +17,12 @@ interface Line {
   movedMs: number;
   /** Not while something is prepared on it: should that fail, what was sent behind it would fail, too. */
   isOpen: boolean;
+  /** Writes wait for the disk, so reads do not wait behind them. */
+  reads: boolean;
 }
 
-const sharedBy = 8;
+/** How many share a line. Fewer writes, because the disk takes several in one go, from one line each. */
+const sharedBy = { reads: 8, writes: 4 };
 /** A line that has not answered for longer is held up, and nobody else shall wait behind it. */
 const movingMs = 5;
 
@@ -38,11 +41,12 @@ export class Lines {
   run(statements: Statement[]): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null, rows: unknown[][] = []) => (error ? reject(error) : resolve(rows));
-      const moving = this.#findMoving();
+      const reads = statements.every(({ text }) => text.startsWith('select '));
+      const moving = this.#findMoving(reads);
       if (moving) return this.#send(statements, moving, done);
       this.#pool.connect((failed, client) => {
         if (failed || !client) return reject(failed);
-        const line = { client, socket: socketOf(client), isHeld: false, underWay: 0, movedMs: performance.now(), isOpen: true };
+        const line = { client, socket: socketOf(client), isHeld: false, underWay: 0, movedMs: performance.now(), isOpen: true, reads };
         this.#lines.add(line);
         this.#send(statements, line, done);
       });
@@ -55,10 +59,13 @@ export class Lines {
   }
 
   /** None while somebody waits for a connection: shared ones would never be given back. */
-  #findMoving(): Line | undefined {
+  #findMoving(reads: boolean): Line | undefined {
     if (this.#lines.size === 0 || this.#pool.waitingCount > 0) return undefined;
     const since = performance.now() - movingMs;
-    for (const line of this.#lines) if (line.isOpen && line.underWay < sharedBy && line.movedMs >= since) return line;
+    const most = reads ? sharedBy.reads : sharedBy.writes;
+    for (const line of this.#lines) {
+      if (line.reads === reads && line.isOpen && line.underWay < most && line.movedMs >= since) return line;
+    }
     return undefined;
   }
 
@@ -75,7 +82,7 @@ export class Lines {
     line.underWay++;
     if (!line.isHeld) hold(line);
     line.client.query(batch);
-    line.isOpen = !batch.hasPrepared;
+    if (batch.hasPrepared) line.isOpen = false;
   }
 }
 

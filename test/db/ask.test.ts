@@ -145,6 +145,20 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers that share connections', 
     await slow;
   });
 
+  test('do not wait behind a write', async () => {
+    const write = (seconds: number) =>
+      database.ask(ada)(sql('update websites set favorite = favorite where pg_sleep($1) is not null', [seconds]));
+    await times(20, () => write(0));
+    let isDone = false;
+    const slow = write(0.5).then(() => {
+      isDone = true;
+    });
+    await pause(1);
+    await times(20, () => database.ask(ada)(quick));
+    expect(isDone).toBe(false);
+    await slow;
+  });
+
   test('leave a connection to a transaction, however many there are', async () => {
     let asking = true;
     const crowd = times(20, async () => {
