@@ -60,7 +60,11 @@ test('a request, a check and an alert are a span each, and what an alert sends c
         [id, monitor.body.data.id, id, provider.body.data.id],
       ),
     );
-    await vi.waitFor(() => expect([target.requests.length, telegram.requests.length]).toEqual([1, 1]), { timeout: 20_000 });
+    const done = `select (select count(*)::int from monitors where last_checked_at is not null) as checked,
+                         (select count(*)::int from alerts where status = 'sent') as sent`;
+    await vi.waitFor(async () => expect(await service.database.asEngine((em) => em.execute(done))).toEqual([{ checked: 1, sent: 1 }]), {
+      timeout: 20_000,
+    });
   } finally {
     await service.stop();
     await tracer.close();
