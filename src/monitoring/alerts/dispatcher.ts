@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Vault } from '../../access/vault.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Work } from '../../db/database.ts';
+import { TryLater } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import { inTrace, type Tracer } from '../../trace.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
@@ -88,8 +88,8 @@ export class Dispatcher {
   }
 
   async #send(alert: LeasedAlert) {
-    const { database, channels, vault, log, metrics, tracer } = this.#parts;
-    const provider = await database.asEngine(async (em) =>
+    const { channels, vault, log, metrics, tracer } = this.#parts;
+    const provider = await this.#whenReachable(async (em) =>
       (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
     );
     if (!provider) return;
@@ -100,7 +100,7 @@ export class Dispatcher {
       metrics.alerts.inc({ channel, outcome });
       span?.end({ failed: outcome !== 'sent', attributes: { alert_id: alert.id, outcome } });
     };
-    let mark: (em: SqlEntityManager) => Promise<void>;
+    let mark: Work<void>;
     try {
       await inTrace(span?.context, () => deliver(provider, message, channels, vault));
       count('sent');
@@ -115,7 +115,19 @@ export class Dispatcher {
       );
       mark = givesUp ? (em) => markFailed(em, alert, reason) : (em) => postpone(em, alert, reason, pauseSeconds(alert.attempts, error));
     }
-    await database.asEngine(mark);
+    await this.#whenReachable(mark);
+  }
+
+  /** What is under way waits for a lost database rather than being sent twice. The lease says whether it is still ours. */
+  async #whenReachable<T>(work: Work<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#parts.database.asEngine(work);
+      } catch (error) {
+        if (!(error instanceof TryLater) || this.#stopped) throw error;
+        await pause(tickMs);
+      }
+    }
   }
 }
 

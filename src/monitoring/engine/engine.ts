@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
+import { TryLater } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Net } from '../../net/resolve.ts';
 import type { Tracer } from '../../trace.ts';
-import { type Claim, claimDueMonitors, releaseClaims, spreadOverdue } from './claim.ts';
+import { type Claim, claimDueMonitors, leaseSeconds, releaseClaims, spreadOverdue } from './claim.ts';
 import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
 import { type Ping, probePings } from './probe-ping.ts';
@@ -63,13 +64,12 @@ export class Engine {
   /** One round; returns how long to wait before the next. */
   async #tick(): Promise<number> {
     const now = performance.now();
-    // Time limits ran out while we were asleep, so what was under way then tells nothing.
     const hasSlept = now - this.#lastTickMs > suspendedMs;
     if (hasSlept) this.#awakeSinceMs = now;
     this.#lastTickMs = now;
     try {
       if (hasSlept) await this.#parts.database.asEngine(spreadOverdue);
-      await this.#write(this.#checked.splice(0), this.#spoilt.splice(0), retrySeconds);
+      await this.#writeDone();
       const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
       if (room <= 0) return busyMs;
       const claims = this.#stopped ? [] : await this.#parts.database.asEngine((em) => claimDueMonitors(em, room));
@@ -77,18 +77,34 @@ export class Engine {
       return claims.length === room ? busyMs : idleMs;
     } catch (error) {
       this.#parts.metrics.engineFaults.inc();
-      this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is recorded meanwhile');
+      this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is checked meanwhile');
       return idleMs;
     }
   }
 
+  /** What cannot be written for the moment is kept: another check would have to wait until the lease is over. */
+  async #writeDone() {
+    const [checked, spoilt] = [this.#checked.splice(0), this.#spoilt.splice(0)];
+    try {
+      await this.#write(checked, spoilt, retrySeconds);
+    } catch (error) {
+      if (error instanceof TryLater) {
+        this.#checked.push(...checked);
+        this.#spoilt.push(...spoilt);
+      }
+      throw error;
+    }
+  }
+
   async #write(checked: Checked[], released: Claim[], afterSeconds: number) {
-    const told = checked.filter(({ startedMs }) => startedMs >= this.#awakeSinceMs);
-    const asleep = checked.filter(({ startedMs }) => startedMs < this.#awakeSinceMs).map(({ claim }) => claim);
-    if (told.length === 0 && released.length + asleep.length === 0) return;
+    // Time limits ran out while we were asleep, and what is older than a lease says nothing about now.
+    const since = Math.max(this.#awakeSinceMs, performance.now() - leaseSeconds * 1000);
+    const told = checked.filter(({ startedMs }) => startedMs >= since);
+    const stale = checked.filter(({ startedMs }) => startedMs < since).map(({ claim }) => claim);
+    if (told.length === 0 && released.length + stale.length === 0) return;
     await this.#parts.database.asEngine(async (em) => {
       if (told.length > 0) await recordResults(em, told);
-      if (released.length + asleep.length > 0) await releaseClaims(em, [...released, ...asleep], afterSeconds);
+      if (released.length + stale.length > 0) await releaseClaims(em, [...released, ...stale], afterSeconds);
     });
   }
 
