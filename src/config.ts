@@ -1,8 +1,5 @@
-import { isIP } from 'node:net';
-import { resolve } from 'node:path';
-import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
-import { isWellFormedKey } from './access/api-key.ts';
+import * as value from './setting-values.ts';
 
 // The only reader of process.env. A setting that is not understood stops the start instead of being guessed at.
 
@@ -12,95 +9,42 @@ export class BadSetting extends Error {}
 /** Something the operator asked for cannot be done; said in one line. */
 export class CannotDo extends Error {}
 
-const whole = (min: number, max: number) =>
-  z
-    .string()
-    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      message: `must be a whole number from ${min} to ${max}`,
-    })
-    .transform(Number);
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform((url) => url.replace(/\/+$/, ''));
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
-const commaList = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== ''),
-);
-// Nothing but where a service is: ours, or one that we call.
-const serviceUrl = httpUrl.refine((text) => {
-  const url = new URL(text);
-  return `${url.username}${url.password}${url.search}${url.hash}` === '';
-}, 'must hold no user name, password, query or fragment');
-const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
-const origin = (text: string) => text === '*' || (URL.canParse(text) && new URL(text).origin === text);
-
 const settings = z.object({
   HOST: z.string().default('127.0.0.1'),
-  PORT: whole(0, 65_535).default(3000),
-  DATA_DIR: z
-    .string()
-    .default('./data')
-    .transform((folder) => resolve(folder)),
-  DATABASE_URL: postgresUrl.optional(),
-  MIGRATE_DATABASE_URL: postgresUrl.optional(),
-  DATABASE_POOL_SIZE: whole(1, 1000).default(10),
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' }).optional(),
-  PUBLIC_URL: serviceUrl.optional(),
+  PORT: value.whole(0, 65_535).default(3000),
+  DATA_DIR: value.folder.prefault('./data'),
+  DATABASE_URL: value.postgresUrl.optional(),
+  MIGRATE_DATABASE_URL: value.postgresUrl.optional(),
+  DATABASE_POOL_SIZE: value.whole(1, 1000).default(10),
+  REDIS_URL: value.redisUrl.optional(),
+  PUBLIC_URL: value.serviceUrl.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  OWNER_EMAIL: z.email().max(254).default('owner@sitekeeper.localhost'),
+  OWNER_EMAIL: value.email.default('owner@sitekeeper.localhost'),
   OWNER_PASSWORD: z.string().min(8).max(128).optional(),
-  OWNER_API_KEY: z.string().refine(isWellFormedKey, 'is not a well-formed key ("sitekeeper key generate" prints one)').optional(),
+  OWNER_API_KEY: value.apiKey.optional(),
   SIGNUP: z.enum(['open', 'closed']).default('closed'),
-  RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000).default(600),
-  TRUSTED_PROXIES: commaList
-    .refine((list) => list.every((entry) => proxyNames.includes(entry) || isAddressOrRange(entry)), {
-      message: `must list IP addresses, CIDR ranges or ${proxyNames.join(', ')}`,
-    })
-    .default([]),
-  CORS_ORIGINS: commaList
-    .refine((list) => list.every(origin), { message: 'must be * or list origins such as https://app.example.com' })
-    .default(['*']),
-  SECRET_KEY: commaList
-    .refine((list) => list.length > 0 && list.every(isSecret), {
-      message: 'must be 32 random bytes in base64 (openssl rand -base64 32); older ones may follow after commas',
-    })
-    .optional(),
-  MAX_WEBSITES: whole(0, 10_000_000).default(100_000),
-  MAX_MONITORS: whole(0, 10_000_000).default(1000),
-  MAX_PROVIDERS: whole(0, 1_000_000).default(100),
-  RETENTION_DAYS: whole(1, 36_500).default(400),
-  SMTP_URL: z
-    .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
-    .refine(hasReadableLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded')
-    .optional(),
-  MAIL_FROM: z.string().transform(readMailbox).optional(),
-  SLACK_HOSTS: commaList
-    .refine((list) => list.every(isHostName), { message: 'must list host names, such as chat.example.com' })
-    .transform((list) => list.map((name) => new URL(`https://${name}`).hostname))
-    .default([]),
-  TELEGRAM_API_URL: serviceUrl.default('https://api.telegram.org'),
-  TWILIO_API_URL: serviceUrl.default('https://api.twilio.com'),
-  TWILIO_ACCOUNT_SID: z
-    .string()
-    .regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits')
-    .optional(),
-  TWILIO_AUTH_TOKEN: z
-    .string()
-    .regex(/^[!-~]{8,128}$/, 'must be 8 to 128 characters without blanks')
-    .optional(),
-  SMS_FROM: z.string().refine(isSmsSender, 'must be a number in E.164 form such as +15005550006, a short code, or a sender id').optional(),
-  METRICS_PORT: whole(0, 65_535).optional(),
+  RATE_LIMIT_PER_MINUTE: value.whole(1, 1_000_000).default(600),
+  TRUSTED_PROXIES: value.proxies.default([]),
+  CORS_ORIGINS: value.origins.default(['*']),
+  SECRET_KEY: value.secrets.optional(),
+  MAX_WEBSITES: value.whole(0, 10_000_000).default(100_000),
+  MAX_MONITORS: value.whole(0, 10_000_000).default(1000),
+  MAX_PROVIDERS: value.whole(0, 1_000_000).default(100),
+  RETENTION_DAYS: value.whole(1, 36_500).default(400),
+  SMTP_URL: value.smtpUrl.optional(),
+  MAIL_FROM: value.mailbox.optional(),
+  SLACK_HOSTS: value.hostNames.default([]),
+  TELEGRAM_API_URL: value.serviceUrl.default('https://api.telegram.org'),
+  TWILIO_API_URL: value.serviceUrl.default('https://api.twilio.com'),
+  TWILIO_ACCOUNT_SID: value.twilioAccount.optional(),
+  TWILIO_AUTH_TOKEN: value.token(8, 128).optional(),
+  SMS_FROM: value.smsSender.optional(),
+  METRICS_PORT: value.whole(0, 65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
-  METRICS_TOKEN: z
-    .string()
-    .regex(/^[!-~]{16,256}$/, 'must be 16 to 256 characters without blanks')
-    .optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  METRICS_TOKEN: value.token(16, 256).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: value.httpUrl.optional(),
   OTEL_SERVICE_NAME: z.string().default('sitekeeper'),
-  NET_ALLOW: commaList
-    .refine((list) => list.every(isAddressOrRange), { message: 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8' })
-    .default([]),
+  NET_ALLOW: value.addressRanges.default([]),
 });
 
 export const settingNames = Object.keys(settings.shape);
@@ -144,7 +88,7 @@ export type MetricsSettings = Readonly<{ host: string; port?: number; token?: st
 /** How messages leave. What is absent keeps its channel from sending. */
 export type DeliverySettings = Readonly<{
   smtpUrl?: string;
-  mailFrom?: Mailbox;
+  mailFrom?: value.Mailbox;
   /** Where a Slack webhook may be. */
   slackHosts: string[];
   telegramApiUrl: string;
@@ -153,8 +97,6 @@ export type DeliverySettings = Readonly<{
   twilioAuthToken?: string;
   smsFrom?: string;
 }>;
-
-export type Mailbox = Readonly<{ name: string; address: string }>;
 
 export function readConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is what compose files and CI make of an unset one.
@@ -222,46 +164,6 @@ function describe(issue: z.core.$ZodIssue): string {
   return `${String(issue.path[0])}: ${message}`;
 }
 
-function isAddressOrRange(entry: string): boolean {
-  const [address = '', bits, rest] = entry.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest !== undefined) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
-
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
-}
-
-function isSecret(key: string): boolean {
-  return /^[A-Za-z0-9+/]{43}=$/.test(key);
-}
-
-function hasReadableLogin(text: string): boolean {
-  try {
-    const { username, password } = new URL(text);
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** `alerts@example.com` or `Sitekeeper <alerts@example.com>`. */
-function readMailbox(text: string, context: z.RefinementCtx): Mailbox {
-  const [mailbox, second] = addressparser(text);
-  const isOne = mailbox?.address !== undefined && second === undefined && !/\p{Cc}/u.test(text);
-  if (isOne && z.email().max(254).safeParse(mailbox.address).success) return mailbox;
-  context.addIssue({ code: 'custom', message: 'must be one e-mail address, such as Sitekeeper <alerts@example.com>' });
-  return z.NEVER;
-}
-
-function isHostName(text: string): boolean {
-  return !/[\s/\\:?#@[\]]/.test(text) && URL.canParse(`https://${text}`);
-}
-
-function isSmsSender(text: string): boolean {
-  return (
-    /^\+[1-9]\d{1,14}$/.test(text) || /^\d{3,8}$/.test(text) || (/^[A-Za-z0-9][A-Za-z0-9 &+_-]{0,10}$/.test(text) && /[A-Za-z]/.test(text))
-  );
 }

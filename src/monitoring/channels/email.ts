@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { createTransport } from 'nodemailer';
-import type { DeliverySettings, Mailbox } from '../../config.ts';
+import type { DeliverySettings } from '../../config.ts';
 import { NetFault, toNetFault } from '../../net/net-fault.ts';
+import type { Mailbox } from '../../setting-values.ts';
 import { type Channel, DeliveryFailed, type Limits, type Message, notSetUp, type Targets } from './channel.ts';
 import { quotable } from './words.ts';
 
