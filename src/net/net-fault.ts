@@ -66,6 +66,7 @@ const faults: Record<string, [NetFaultKind, string]> = {
   ERR_TLS_CERT_ALTNAME_INVALID: ['tls', 'TLS certificate is for another name'],
   ENETUNREACH: ['our_side', 'no route to the network'],
   ENETDOWN: ['our_side', 'our network is down'],
+  EAFNOSUPPORT: ['our_side', 'no addresses of this family on our side'],
   EADDRNOTAVAIL: ['our_side', 'no free address or port on our side'],
   EMFILE: ['our_side', 'too many open connections on our side'],
   ENFILE: ['our_side', 'too many open connections on our side'],

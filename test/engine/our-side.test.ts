@@ -1,5 +1,7 @@
 // What goes wrong on our side is never the monitor's fault.
+import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -73,6 +75,26 @@ test('where nobody may ping, a ping monitor has no verdict', async () => {
   await engine.stop();
   expect(await monitor(body.data.id)).toMatchObject({ status: 'pending', last_error: null });
   await user.api.delete(`/api/monitors/${body.data.id}`);
+});
+
+// A process of its own in a namespace that has loopback and nothing else, where this machine lets us make one.
+const inNoNetwork = (command: string) => spawnSync('unshare', ['-rn', 'sh', '-c', `ip link set lo up && ${command}`], { encoding: 'utf8' });
+const pinging = ['fping', 'ping'].filter((program) => inNoNetwork(`${program} -c 1 127.0.0.1`).status === 0);
+
+test.runIf(pinging.length > 0).each(pinging)('without any network, no check blames the monitor (%s)', (program) => {
+  const { stdout, stderr } = inNoNetwork(
+    `${process.execPath} ${join(import.meta.dirname, '../support/check-without-network.ts')} ${program}`,
+  );
+  expect([stdout.trim().split('\n'), stderr]).toEqual([
+    [
+      'http://93.184.215.14/ our fault',
+      'http://[2606:2800:21f:cb07::1]/ our fault',
+      '127.0.0.1 up',
+      '93.184.215.14 our fault',
+      '2606:2800:21f:cb07::1 our fault',
+    ],
+    '',
+  ]);
 });
 
 test('old statistics are forgotten, newer ones and incidents of the last 13 months are kept', async () => {

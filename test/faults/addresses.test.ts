@@ -133,7 +133,7 @@ const recorder = {
   pinged: [] as string[],
   ping: async (addresses: string[]) => {
     recorder.pinged.push(...addresses);
-    return new Map(addresses.map((address) => [address, [1]]));
+    return new Map(addresses.map((address) => [address, 1]));
   },
 };
 

@@ -9,6 +9,7 @@ import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
 import { type Ping, probePings } from './probe-ping.ts';
 import { type Checked, recordResults } from './record.ts';
+import type { CheckResult } from './transition.ts';
 
 export interface EngineParts {
   database: Database;
@@ -116,7 +117,7 @@ export class Engine {
     for (const claim of claims.filter(({ type }) => type === 'http')) {
       const startedMs = performance.now();
       probeHttp(claim.url, this.#parts.net).then(
-        (result) => this.#finish(claim, { claim, result, startedMs }),
+        (result) => this.#finish(claim, result, startedMs),
         (error: unknown) => this.#spoil(claim, error, startedMs),
       );
     }
@@ -134,20 +135,17 @@ export class Engine {
         this.#parts.net,
         ping,
       );
-      for (const [index, claim] of claims.entries()) {
-        const result = results[index];
-        if (!result || result instanceof OurFault) this.#spoil(claim, result, startedMs);
-        else this.#finish(claim, { claim, result, startedMs });
-      }
+      for (const [index, result] of results.entries()) this.#finish(claims[index] as Claim, result, startedMs);
     } catch (error) {
       for (const claim of claims) this.#spoil(claim, error, startedMs);
     }
   }
 
-  #finish(claim: Claim, checked: Checked) {
+  #finish(claim: Claim, result: CheckResult | OurFault, startedMs: number) {
+    if (result instanceof OurFault) return this.#spoil(claim, result, startedMs);
     this.#underWay.delete(claim);
-    this.#checked.push(checked);
-    this.#count(claim, checked.result.up ? 'up' : 'down', checked.startedMs);
+    this.#checked.push({ claim, result, startedMs });
+    this.#count(claim, result.up ? 'up' : 'down', startedMs);
   }
 
   #spoil(claim: Claim, error: unknown, startedMs: number) {

@@ -1,7 +1,6 @@
 import { guardedRequest } from '../../net/guarded-request.ts';
-import { NetFault } from '../../net/net-fault.ts';
 import type { Net } from '../../net/resolve.ts';
-import { OurFault } from './our-fault.ts';
+import { blame, type OurFault } from './our-fault.ts';
 import type { CheckResult } from './transition.ts';
 
 const timeoutMs = 10_000;
@@ -10,7 +9,7 @@ const maxOpenBytes = 2_000_000;
 const maxRedirects = 5;
 
 /** Up when the last answer, after redirects, is 2xx and comes to an end or says where its end is. */
-export async function probeHttp(url: string, net: Net): Promise<CheckResult> {
+export async function probeHttp(url: string, net: Net): Promise<CheckResult | OurFault> {
   const start = performance.now();
   try {
     const headers = { 'User-Agent': 'Sitekeeper', Accept: '*/*' };
@@ -18,8 +17,6 @@ export async function probeHttp(url: string, net: Net): Promise<CheckResult> {
     if (status >= 200 && status < 300) return { up: true, responseTimeMs: performance.now() - start };
     return { up: false, cause: `HTTP ${status}`, statusCode: status };
   } catch (error) {
-    if (!(error instanceof NetFault)) throw error;
-    if (error.kind === 'our_side') throw new OurFault(error.message);
-    return { up: false, cause: error.kind === 'address_not_allowed' ? 'address_not_allowed' : error.message, statusCode: null };
+    return blame(error);
   }
 }

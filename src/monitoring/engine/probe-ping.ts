@@ -1,25 +1,25 @@
 import { execFile } from 'node:child_process';
 import { isIP } from 'node:net';
-import { NetFault } from '../../net/net-fault.ts';
 import { type Net, resolveHost } from '../../net/resolve.ts';
+import { assertRoute } from '../../net/route.ts';
 import { pingHost } from '../monitors/monitor.target.ts';
-import { OurFault } from './our-fault.ts';
+import { blame, OurFault } from './our-fault.ts';
 import type { CheckResult } from './transition.ts';
 
 const requests = 3;
 const timeoutMs = 10_000;
 
-/** Answers to echo requests of each address, in milliseconds; an address that did not answer has none. */
-export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number[]>>;
+/** The quickest answer of each address in milliseconds, or why none could be asked for. Who did not answer is not in it. */
+export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number | OurFault>>;
 
-/** The program of this machine that may ping; undefined where none may. fping takes many addresses at once. */
-export async function findPing(): Promise<{ name: string; ping: Ping } | undefined> {
-  for (const [name, ping] of [
-    ['fping', pingWithFping],
-    ['ping', pingWithPing],
-  ] as const) {
-    const answers = await ping(['127.0.0.1'], 1).catch(() => undefined);
-    if (answers?.get('127.0.0.1')?.length) return { name, ping };
+/** fping comes first: it takes many addresses at once. */
+const programs: Record<string, Ping> = { fping: pingWithFping, ping: pingWithPing };
+
+/** The first of these programs that may ping on this machine, if one may. */
+export async function findPing(names = Object.keys(programs)): Promise<Ping | undefined> {
+  for (const name of names) {
+    const answers = await programs[name]?.(['127.0.0.1'], 1).catch(() => undefined);
+    if (typeof answers?.get('127.0.0.1') === 'number') return programs[name];
   }
   return undefined;
 }
@@ -28,13 +28,20 @@ export async function findPing(): Promise<{ name: string; ping: Ping } | undefin
 export async function probePings(targets: string[], net: Net, ping: Ping): Promise<(CheckResult | OurFault)[]> {
   const resolved = await Promise.all(targets.map((target) => resolveTarget(target, net)));
   const addresses = [...new Set(resolved.filter((found) => typeof found === 'string'))];
-  const answers = addresses.length > 0 ? await ping(addresses, requests) : new Map<string, number[]>();
-  return resolved.map((found) => {
-    if (typeof found !== 'string') return found;
-    const times = answers.get(found) ?? [];
-    if (times.length === 0) return { up: false, cause: `no answer to ${requests} echo requests`, statusCode: null };
-    return { up: true, responseTimeMs: Math.min(...times) };
-  });
+  const answers = addresses.length > 0 ? await ping(addresses, requests) : new Map<string, number | OurFault>();
+  return Promise.all(
+    resolved.map(async (found) => {
+      if (typeof found !== 'string') return found;
+      const answer = answers.get(found) ?? (await judgeSilence(found));
+      return typeof answer === 'number' ? { up: true, responseTimeMs: answer } : answer;
+    }),
+  );
+}
+
+/** The programs do not say whether an echo request was sent at all. */
+async function judgeSilence(address: string): Promise<CheckResult | OurFault> {
+  const noAnswer = { up: false, cause: `no answer to ${requests} echo requests`, statusCode: null } as const;
+  return assertRoute(address).then(() => noAnswer, blame);
 }
 
 /** The judged address to ping, or what is known without pinging. */
@@ -43,34 +50,34 @@ async function resolveTarget(target: string, net: Net): Promise<string | CheckRe
     const [first] = await resolveHost(pingHost(target) ?? '', net);
     return first?.address ?? { up: false, cause: 'DNS name not found', statusCode: null };
   } catch (error) {
-    if (!(error instanceof NetFault)) throw error;
-    if (error.kind === 'our_side') return new OurFault(error.message);
-    return { up: false, cause: error.kind === 'address_not_allowed' ? 'address_not_allowed' : error.message, statusCode: null };
+    return blame(error);
   }
 }
 
-async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number[]>> {
+async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number>> {
   // One line an address: "192.0.2.1 : 0.45 - 0.51". It exits with 1 when some did not answer.
   const { code, stderr } = await run('fping', ['-C', String(requests), '-q', '-t', '2000', '-p', '500', ...addresses.filter(isAddress)]);
   if (code > 2) throw new OurFault(`fping failed: ${stderr.slice(0, 200)}`);
-  const answers = new Map<string, number[]>();
+  const answers = new Map<string, number>();
   for (const line of stderr.split('\n')) {
-    const [address, times] = line.split(' : ');
-    if (address && times) answers.set(address.trim(), times.split(' ').map(Number).filter(Number.isFinite));
+    const [address = '', listed = ''] = line.split(' : ');
+    const times = listed.split(' ').map(Number.parseFloat).filter(Number.isFinite);
+    if (times.length > 0) answers.set(address.trim(), Math.min(...times));
   }
   return answers;
 }
 
-async function pingWithPing(addresses: string[], requests: number): Promise<Map<string, number[]>> {
-  const answers = await Promise.all(
+async function pingWithPing(addresses: string[], requests: number): Promise<Map<string, number | OurFault>> {
+  const answers = new Map<string, number | OurFault>();
+  await Promise.all(
     addresses.filter(isAddress).map(async (address) => {
       const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', '2', address]);
-      if (code > 1) throw new OurFault(`ping failed: ${stderr.slice(0, 200)}`);
       const [, best] = /= ([\d.]+)\//.exec(stdout) ?? [];
-      return [address, best === undefined ? [] : [Number(best)]] as const;
+      if (code > 1) answers.set(address, new OurFault(`ping failed: ${stderr.slice(0, 200)}`));
+      else if (best !== undefined) answers.set(address, Number(best));
     }),
   );
-  return new Map(answers);
+  return answers;
 }
 
 /** Only plain addresses become arguments: nothing that could be taken for an option or read by a shell. */

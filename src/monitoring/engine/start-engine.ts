@@ -26,7 +26,7 @@ interface Parts {
 export function startEngine({ config, database, secretKeys, log, metrics, tracer, net = { allow: parseRanges(config.netAllow) } }: Parts) {
   const ping = findPing().then((found) => {
     if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
-    return found?.ping;
+    return found;
   });
   const engine = new Engine({ database, net, ping, log, metrics, tracer });
   const dispatcher = new Dispatcher({
