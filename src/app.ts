@@ -21,6 +21,7 @@ import { isSpecPath } from './docs/specs.ts';
 import { NotFound } from './errors.ts';
 import { type Api, type ApiParts, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
+import { answersGet } from './http/methods.ts';
 import { type Figures, metricsPage } from './http/metrics-page.ts';
 import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
 import { SessionCookie } from './http/session-cookie.ts';
@@ -142,10 +143,11 @@ function asDocument(bundle: object): Document {
 
 function healthChecks(database: Database): Router {
   const router = new Router();
-  router.get('/healthz', (ctx) => {
-    ctx.body = { status: 'ok' };
+  router.all('/healthz', (ctx) => {
+    if (answersGet(ctx)) ctx.body = { status: 'ok' };
   });
-  router.get('/readyz', async (ctx) => {
+  router.all('/readyz', async (ctx) => {
+    if (!answersGet(ctx)) return;
     const ready = await database.isReady();
     ctx.status = ready ? 200 : 503;
     ctx.body = { status: ready ? 'ready' : 'not ready' };

@@ -84,7 +84,7 @@ export class AlreadyCreated extends Refusal {
   constructor(id: number) {
     super(
       'already_created',
-      `A request with the same Idempotency-Key made the item with the id ${id}, which cannot be shown again. If you do not have it, delete it and create another.`,
+      `A request with the same Idempotency-Key made the key with the id ${id}, which cannot be shown again. If you do not have it, delete it and create another.`,
     );
     this.id = id;
   }

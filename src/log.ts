@@ -8,11 +8,17 @@ import pretty from 'pino-pretty';
  * somebody looks at a terminal.
  */
 export function createLog({ logLevel }: { logLevel: string }): Logger {
-  const options = { level: logLevel, base: null };
+  const options = { level: logLevel, base: null, serializers: { err: plainError } };
   if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
   // Several processes may write to one pipe; with more than that at once, lines would run into each other.
   const together = cluster.isWorker ? { maxWrite: pipeKeepsTogether } : {};
   return pino(options, gathering(pino.destination({ sync: false, ...together })));
+}
+
+/** What an error says and where it arose. Drivers hang the statement and its values on theirs, which are not for the log. */
+export function plainError(error: Error) {
+  const { type, message, code, stack } = pino.stdSerializers.err(error);
+  return { type, message, code, stack };
 }
 
 const pipeKeepsTogether = 4096;

@@ -75,6 +75,12 @@ key
     (await import('./operate.ts')).addKey(settings(), wanted),
   );
 
+// Commander would take it for an argument of the default command.
+const [, , first = ''] = process.argv;
+if (/^[a-z]/.test(first) && !['help', ...program.commands.map((command) => command.name())].includes(first)) {
+  program.error(`error: unknown command "${first}". "sitekeeper --help" lists those that there are.`);
+}
+
 try {
   await program.parseAsync();
 } catch (error) {
@@ -100,7 +106,9 @@ function readWorkers(text: string): number {
 
 /** One line that says what is wrong. */
 function describe(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const { message, code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
   if (error instanceof BadSetting) return `Bad setting. ${message}`;
+  if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code))
+    return `Cannot start. The database of DATABASE_URL cannot be reached: ${message}.`;
   return error instanceof CannotDo ? message : `Cannot start. ${message}`;
 }

@@ -2,7 +2,7 @@
 // service must not be running on it.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { createKey } from './access/keys.ts';
+import { createKey, expiryFault } from './access/keys.ts';
 import { allScopes, type Scope } from './access/scopes.ts';
 import { createUser, deleteUser, findUserId, setPassword } from './access/users.ts';
 import { BadSetting, CannotDo, type Config } from './config.ts';
@@ -12,6 +12,7 @@ import { migrationsFolder } from './db/migrate.ts';
 import { planPostgres } from './db/postgres.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './open-database.ts';
+import { email as emailAddress } from './setting-values.ts';
 
 export async function migrate(config: Config): Promise<void> {
   const { database } = await openDatabase(config, createLog(config));
@@ -30,7 +31,7 @@ export async function planMigration({ migrateDatabaseUrl, dataFolder }: Config):
 }
 
 export async function addUser(config: Config, email: string): Promise<void> {
-  if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) throw new BadSetting(`"${email}" is not an e-mail address`);
+  if (!emailAddress.safeParse(email).success) throw new BadSetting(`"${email}" is not an e-mail address`);
   await withDatabase(config, async (database) => {
     if ((await findUserId(database, email)) !== undefined) throw new CannotDo(`There is an account with the address ${email} already.`);
     const id = await createUser(database, email, await readPassword(email));
@@ -56,7 +57,7 @@ export async function removeUser(config: Config, email: string): Promise<void> {
 export async function addKey(config: Config, wanted: { user: string; name: string; scopes: string; expires?: string }): Promise<void> {
   const scopes = readScopes(wanted.scopes);
   const expiresAt = readExpiry(wanted.expires);
-  if (wanted.name.length < 1 || wanted.name.length > 100) throw new BadSetting('--name: must have 1 to 100 characters');
+  if (!/^\P{Cc}{1,100}$/u.test(wanted.name)) throw new BadSetting('--name: must have 1 to 100 characters, and no control characters');
   await withUser(config, wanted.user, async (database, userId) => {
     const { key } = await database.asUser(userId, (em) => createKey(em, { userId, name: wanted.name, scopes, expiresAt }));
     console.log(key);
@@ -90,7 +91,8 @@ function readScopes(text: string): Scope[] {
 function readExpiry(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const date = new Date(text);
-  if (!(date.getTime() > Date.now())) throw new BadSetting('--expires: must be a time in the future, such as 2030-01-31T00:00:00Z');
+  const fault = expiryFault(date);
+  if (fault) throw new BadSetting(`--expires: ${fault.message}, such as 2030-01-31T00:00:00Z`);
   return date;
 }
 

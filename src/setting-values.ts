@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
 import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { isWellFormedKey } from './access/api-key.ts';
@@ -37,7 +38,11 @@ export const smtpUrl = z
   .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
   .refine(hasReadableLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded');
 
-export const email = z.email().max(254);
+/** As the contract has it: with any other nobody could sign in. */
+export const email = z
+  .string()
+  .max(254)
+  .regex(fullFormats.email as RegExp, 'must be an e-mail address');
 
 export type Mailbox = Readonly<{ name: string; address: string }>;
 

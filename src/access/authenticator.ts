@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { isWellFormedKey } from './api-key.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, endedAccess } from './caller.ts';
 import { allScopes, type Scope } from './scopes.ts';
 import { sessionEndsAtMs } from './session.ts';
 
@@ -73,7 +73,7 @@ export class Authenticator {
     const known = this.#known.get(hash) ?? (await this.#findKey(hash));
     const expiresAtMs = known?.caller.key?.expiresAtMs ?? null;
     if (!known || (expiresAtMs !== null && expiresAtMs <= this.#now())) {
-      throw new Refusal('invalid_key', 'The API key is unknown, expired or revoked.');
+      throw endedAccess('key');
     }
     this.#noteUse(hash, known, 'api_keys', known.caller.key?.id);
     return known.caller;
@@ -83,7 +83,7 @@ export class Authenticator {
     const hash = hexHash(token);
     const known = this.#known.get(hash) ?? (await this.#findSession(hash));
     if (!known?.caller.session || sessionEndsAtMs(known.caller.session) <= this.#now()) {
-      throw new Refusal('invalid_session', 'The session is unknown or has ended. Sign in again.');
+      throw endedAccess('session');
     }
     this.#noteUse(hash, known, 'sessions', known.caller.session.id);
     return known.caller;

@@ -6,7 +6,7 @@ import { pageOf } from '../paging.ts';
 import { ApiKeyEntity } from './api-key.entity.ts';
 import { apiKeyView } from './api-key.view.ts';
 import type { Caller } from './caller.ts';
-import { createKey, descendsFrom } from './keys.ts';
+import { createKey, descendsFrom, expiryFault } from './keys.ts';
 import type { Scope } from './scopes.ts';
 
 type KeyOperations = Pick<operations, 'listKeys' | 'createKey' | 'deleteKey'>;
@@ -31,7 +31,10 @@ export const keyHandlers: Handlers<KeyOperations> = {
     await asUser(async (em) => {
       if (!(await em.findOne(ApiKeyEntity, path.id))) throw new NotFound();
       if (caller.key && !(await descendsFrom(em, path.id, caller.key.id))) {
-        throw new Refusal('not_your_key', 'A key may delete itself and the keys that it made, directly or through others.');
+        throw new Refusal(
+          'not_your_key',
+          'A key can delete itself and the keys that were made with it. Sign in to delete any key of yours.',
+        );
       }
       // The foreign key takes along what it made.
       await em.nativeDelete(ApiKeyEntity, { id: path.id });
@@ -41,10 +44,10 @@ export const keyHandlers: Handlers<KeyOperations> = {
 };
 
 export const keyRules: Rules<KeyOperations> = {
-  createKey: ({ expires_at }) =>
-    expires_at !== undefined && !(Date.parse(expires_at) > Date.now())
-      ? [{ in: 'body', pointer: '/expires_at', code: 'not_in_future', message: 'must be in the future' }]
-      : [],
+  createKey({ expires_at }) {
+    const fault = expires_at === undefined ? undefined : expiryFault(new Date(expires_at));
+    return fault ? [{ in: 'body', pointer: '/expires_at', ...fault }] : [];
+  },
 };
 
 function ownExpiry({ key }: Caller): Date | null {

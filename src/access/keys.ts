@@ -1,11 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { Refusal } from '../errors.ts';
+import { type Fault, Refusal } from '../errors.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 import { generateKey, hashKey, prefixOf } from './api-key.ts';
 import { lockQuota } from './quota.ts';
 import type { Scope } from './scopes.ts';
 
 const maxKeys = 100;
+/** Times are written with four digits of a year. */
+const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 interface NewKey {
   userId: number;
@@ -26,6 +28,13 @@ export async function createKey(em: SqlEntityManager, wanted: NewKey): Promise<{
   const row = em.create(ApiKeyEntity, { userId, madeBy, name, scopes, prefix: prefixOf(key), keyHash: hashKey(key), expiresAt });
   await em.flush();
   return { key, row };
+}
+
+/** What is wrong with the time at which a key is to end, if anything is. */
+export function expiryFault(expiresAt: Date): Pick<Fault, 'code' | 'message'> | undefined {
+  const ms = expiresAt.getTime();
+  if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be a time before the year 10000, and no leap second' };
+  return ms > Date.now() ? undefined : { code: 'not_in_future', message: 'must be in the future' };
 }
 
 /** Whether `maker` made the key, itself or through keys that it made; a key counts as its own. */

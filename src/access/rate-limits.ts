@@ -52,6 +52,8 @@ export class RateLimits {
   async countCaller({ userId, key, session }: Caller): Promise<RateStanding> {
     const counted = key ? count(this.#key, key.id) : count(this.#session, session?.id);
     const [own, user] = await Promise.all([counted, count(this.#user, userId)]);
+    // A key that is over its own limit does not use up what is left for the user's others.
+    if (own.isOver) await this.#user.limiter.reward(userId);
     const closest = !own.isOver && (user.isOver || user.remaining < own.remaining) ? user : own;
     return { policy: key ? this.#policies.key : this.#policies.session, closest };
   }

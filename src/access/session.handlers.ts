@@ -56,7 +56,7 @@ export function sessionHandlers({ database, signIn, signupOpen }: Parts): Handle
     },
 
     async createUser({ body }) {
-      if (!signupOpen) throw new Refusal('signup_closed', 'The operator of this service makes the accounts.');
+      if (!signupOpen) throw new Refusal('signup_closed', 'Sign-up is closed. The operator of this service makes the accounts.');
       const userId = await createUser(database, body.email, body.password);
       if (userId === undefined) throw new Refusal('email_taken', 'There is an account with this e-mail address already.');
       const user = await database.asUser(userId, (em) => findUser(em, userId));

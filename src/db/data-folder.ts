@@ -12,7 +12,11 @@ export class FolderInUse extends Error {}
  * process id in it, it cannot be left behind.
  */
 export function lockFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(`DATA_DIR must be a folder that can be written to: ${(error as Error).message}.`);
+  }
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 });
   try {
     lock.exec('begin exclusive');

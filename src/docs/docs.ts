@@ -1,5 +1,5 @@
-import type { Context, Middleware } from 'koa';
-import { Refusal } from '../errors.ts';
+import type { Middleware } from 'koa';
+import { answersGet } from '../http/methods.ts';
 import { type Content, writeContent } from './content.ts';
 
 /** The published specs, and the pages that explain them: all from our own files, and open to everybody. */
@@ -12,7 +12,7 @@ export function serveDocs(publicUrl: string): Middleware {
     contents ??= import('./contents.ts').then(({ docsContents }) => docsContents(publicUrl));
     const content = (await contents).get(ctx.path);
     if (redirect === undefined && !content) return next();
-    if (!answersMethod(ctx)) return;
+    if (!answersGet(ctx)) return;
     if (content) {
       ctx.set(safetyHeaders);
       return writeContent(ctx, content);
@@ -24,14 +24,6 @@ export function serveDocs(publicUrl: string): Middleware {
 
 /** Relative, so that they hold behind a proxy that serves us under a path of its own. */
 const redirects: Record<string, string | undefined> = { '/': 'docs', '/docs/': '../docs' };
-
-function answersMethod(ctx: Context): boolean {
-  if (ctx.method === 'GET' || ctx.method === 'HEAD') return true;
-  ctx.set('Allow', 'GET, HEAD, OPTIONS');
-  if (ctx.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `This path takes GET, HEAD, OPTIONS, not ${ctx.method}.`);
-  ctx.status = 204;
-  return false;
-}
 
 const safetyHeaders = {
   // The pages hold no inline script and no inline style; Swagger UI's style sheet brings its icons as data.

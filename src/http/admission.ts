@@ -139,7 +139,7 @@ function requireScopes(operation: Operation, caller: Caller) {
 
 function requireAcceptable(ctx: Context) {
   const { accept = '*/*' } = ctx.headers;
-  if (accept !== '*/*' && !ctx.accepts('application/json')) {
+  if (accept !== '*/*' && !ctx.accepts('application/json', 'application/json;charset=utf-8')) {
     throw new Refusal('not_acceptable', 'This operation answers application/json, which the Accept header rules out.');
   }
 }

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { Authenticator } from '../access/authenticator.ts';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, endedAccess, isAccessEnded } from '../access/caller.ts';
 import { answerOnce } from '../access/repeats.ts';
 import type { Database } from '../db/database.ts';
 import { type Ask, askIn } from '../db/statement.ts';
@@ -29,7 +29,9 @@ export function serveApi(api: Api, parts: ApiParts): Promise<Middleware> {
   return admit(api, parts, (operation) => {
     const handler = handlerFor(operation, api.handlers);
     return async (input, caller, ctx) => {
-      const reply = await run(handler, operation, input, caller, ctx, parts);
+      const reply = await run(handler, operation, input, caller, ctx, parts).catch((error: unknown) => {
+        throw isAccessEnded(error) ? endedAccess(caller.key ? 'key' : 'session') : error;
+      });
       // Other processes hear of it from the database; here it holds before the caller has the answer.
       if (reply.endsAccess) parts.authenticator.forgetUser(caller.userId);
       writeReply(ctx, operation, reply, parts);

@@ -19,7 +19,7 @@ export interface Operation {
   /** Which credentials it takes; none means that everybody may call it. */
   credentials: ('bearerKey' | 'sessionCookie')[];
   parameters: Field[];
-  body?: { mediaType: string; required: boolean; fields: Record<string, { type?: string }>; union?: Union };
+  body?: { mediaType: string; fields: Record<string, { type?: string }>; union?: Union };
   /** The statuses of success, the lowest first. */
   successes: number[];
   /** Compiled when they are first asked for. */
@@ -109,7 +109,7 @@ export class Contract {
 
 function describe(described: DocumentOperation, validatorsOf: (id: string) => ValidateFunction[]): Operation {
   // getOperations() returns the dereferenced document, in which no $ref is left.
-  const requestBody = described.requestBody as { required?: boolean; content: Record<string, { schema: BodySchema }> } | undefined;
+  const requestBody = described.requestBody as { content: Record<string, { schema: BodySchema }> } | undefined;
   const [media] = Object.entries(requestBody?.content ?? {});
   const { operationId: id = '' } = described;
   return {
@@ -118,8 +118,7 @@ function describe(described: DocumentOperation, validatorsOf: (id: string) => Va
     scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (described.parameters ?? []) as Field[],
-    ...(requestBody &&
-      media && { body: { mediaType: media[0], required: requestBody.required === true, ...describeBody(media[1].schema) } }),
+    ...(requestBody && media && { body: { mediaType: media[0], ...describeBody(media[1].schema) } }),
     successes: Object.keys(described.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)

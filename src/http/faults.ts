@@ -33,6 +33,19 @@ function unionFault({ keyword, params, parentSchema }: ErrorObject, operation: O
   return { in: 'body', pointer: `/${escapePointer(field)}`, code: 'field_of_other_type', message };
 }
 
+/** Each says all there is to say about a place, the first of them best: what is none of the values allowed may be of a wrong type, too. */
+const lastWords = ['invalid_character', 'repeated', 'length', 'enum', 'type', 'minimum', 'maximum'];
+
+/** One mistake often breaks several rules. It is told once. */
+export function withoutEchoes(faults: Fault[]): Fault[] {
+  const where = ({ in: part, pointer, name }: Fault) => `${part} ${pointer ?? name}`;
+  const told = new Map<string, Fault>();
+  for (const code of lastWords) {
+    for (const fault of faults) if (fault.code === code && !told.has(where(fault))) told.set(where(fault), fault);
+  }
+  return faults.filter((fault) => (told.get(where(fault)) ?? fault) === fault);
+}
+
 /** NUL and lone surrogates: PostgreSQL cannot store the one, UTF-8 has no form for the other. */
 export function findBadCharacters(input: Record<string, unknown>): Fault[] {
   const faults: Fault[] = [];
@@ -112,8 +125,6 @@ function ruleOf({ keyword, params, message }: ErrorObject): Pick<Fault, 'code' |
     case 'oneOf':
     case 'anyOf':
       return { code: 'form', message: 'has none of the forms that are allowed' };
-    case 'discriminator':
-      return { code: 'enum', message: `needs a ${params.tag} that is known` };
     default:
       return { code: 'invalid', message: message ?? 'is not valid' };
   }

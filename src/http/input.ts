@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { type Fault, Invalid } from '../errors.ts';
 import type { Body } from './body.ts';
 import type { Operation } from './contract.ts';
-import { escapePointer, faultsOf, findBadCharacters } from './faults.ts';
+import { escapePointer, faultsOf, findBadCharacters, withoutEchoes } from './faults.ts';
 import { type Pair, parsePairs } from './pairs.ts';
 
 type Values = Record<string, unknown>;
@@ -49,7 +49,7 @@ export function readInput(
     if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
   }
   if (rules && typeof value === 'object' && value !== null) faults.push(...ruleFaults(rules, value as Values, faults));
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new Invalid(withoutEchoes(faults));
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
 }
 

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { NotFound, Refusal } from '../errors.ts';
+import { answersGet } from './methods.ts';
 import { answerProblems, nameRequests } from './middleware.ts';
 import { type Listening, listen } from './server.ts';
 
@@ -14,7 +15,8 @@ export interface Figures {
 /** `GET /metrics`, for whoever brings the token, where one is set. */
 export function metricsPage(figures: Figures, token?: string): Middleware {
   return async (ctx, next) => {
-    if (ctx.path !== '/metrics' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next();
+    if (ctx.path !== '/metrics') return next();
+    if (!answersGet(ctx)) return;
     if (token !== undefined && !isSame(ctx.get('Authorization'), `Bearer ${token}`)) {
       throw new Refusal('unauthenticated', 'The metrics need the token that the operator set, as a Bearer value.');
     }

@@ -52,6 +52,9 @@ export interface ProblemBody {
   errors?: Invalid['faults'];
 }
 
+/** What may not stand in a path as it is (RFC 3986); clients send it all the same. */
+const notInPath = /[^\w!$&'()*+,;=:@/.~%-]|%(?![\da-f]{2})/gi;
+
 /** An RFC 9457 body. */
 export function problemBody(refusal: Refusal, about: { publicUrl: string; instance: string; requestId: string }): ProblemBody {
   const { status, title } = problems[refusal.code];
@@ -60,7 +63,7 @@ export function problemBody(refusal: Refusal, about: { publicUrl: string; instan
     title,
     status,
     detail: refusal.message,
-    instance: about.instance,
+    instance: about.instance.replace(notInPath, encodeURIComponent),
     code: refusal.code,
     request_id: about.requestId,
     ...(refusal instanceof AlreadyCreated && { id: refusal.id }),

@@ -10,6 +10,9 @@ export function requireSameOrigin(ctx: Context, publicUrl: string) {
   const origin = ctx.get('Origin');
   const isOurs = site !== '' ? site === 'same-origin' || site === 'none' : origin === '' || origin === new URL(publicUrl).origin;
   if (!isOurs) {
-    throw new Refusal('cross_origin', "A request with a session cookie that changes something must come from the service's own origin.");
+    throw new Refusal(
+      'cross_origin',
+      "From a browser and without a key, a request that changes something must come from the service's own origin.",
+    );
   }
 }

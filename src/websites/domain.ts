@@ -21,8 +21,7 @@ export function normalDomain(given: string): string {
   if (url.username !== '' || url.password !== '') throw new InvalidDomain('must not hold a user name or password');
   const { hostname } = url;
   if (hostname.startsWith('[') || isIP(hostname) !== 0) throw new InvalidDomain('must be a domain name, not an IP address');
-  const name = hostname.replace(/\.$/, '');
-  const domain = /^www\.[^.]+\./.test(name) ? name.slice('www.'.length) : name;
+  const domain = hostname.replace(/\.$/, '').replace(/^(www\.)+(?=[^.]+\.)/, '');
   const labels = domain.split('.');
   if (labels.length < 2) throw new InvalidDomain('must have at least two labels, such as example.com');
   if (!labels.every((part) => label.test(part)))

@@ -5,13 +5,13 @@ import type { Settings } from './website.settings.ts';
 const columns = columnsOf(WebsiteEntity);
 
 const insertText = `insert into websites
-    (user_id, domain, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips, favorite)
-  values ($1, $2, $3, $4, $5, $6, coalesce($7, ''), coalesce($8, ''), coalesce($9::boolean, false))
+    (user_id, domain, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips)
+  values ($1, $2, $3, $4, $5, $6, coalesce($7, ''), coalesce($8, ''))
   returning ${columns}`;
 
 export function insertWebsite(userId: number, domain: string, settings: Partial<Settings>): Statement<Website> {
-  const { privacy, passwordHash, email, excludeBots, excludeParams, excludeIps, favorite } = settings;
-  return sql(insertText, [userId, domain, privacy, passwordHash, email, excludeBots, excludeParams, excludeIps, favorite]);
+  const { privacy, passwordHash, email, excludeBots, excludeParams, excludeIps } = settings;
+  return sql(insertText, [userId, domain, privacy, passwordHash, email, excludeBots, excludeParams, excludeIps]);
 }
 
 // What is absent stays as it is. Not now(), which is when the transaction began: it may have waited for another one that

@@ -141,6 +141,8 @@ test.each([
   ['a scope twice', { name: 'a', scopes: ['monitors:read', 'monitors:read'] }, '/scopes'],
   ['scopes that are no list', { name: 'a', scopes: 'monitors:read' }, '/scopes'],
   ['an expiry in the past', { name: 'a', scopes: ['monitors:read'], expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'],
+  ['an expiry in a year of five digits', { name: 'a', scopes: ['monitors:read'], expires_at: '9999-12-31T23:59:59-12:00' }, '/expires_at'],
+  ['an expiry at a leap second', { name: 'a', scopes: ['monitors:read'], expires_at: '2030-12-31T23:59:60Z' }, '/expires_at'],
   ['an expiry that is no time', { name: 'a', scopes: ['monitors:read'], expires_at: 'tomorrow' }, '/expires_at'],
   ['an unknown field', { name: 'a', scopes: ['monitors:read'], key: 'stkp_mine' }, '/key'],
 ])('createKey: 422 for %s', async (_, json, pointer) => {

@@ -1,5 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiKeyEntity } from '../../src/access/api-key.entity.ts';
+import { UserEntity } from '../../src/access/user.entity.ts';
+import type { Work } from '../../src/db/database.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { reopen } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -81,4 +84,48 @@ test('a busy key costs no look-up at every request', async () => {
   for (let call = 0; call < 20; call++) await status(one, key);
   one.database.atTheDoor = atTheDoor;
   expect(lookUps).toBeLessThanOrEqual(1);
+});
+
+describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL, where requests run side by side', () => {
+  /** Sends the request while the deletion is under way, so that it waits for it. */
+  async function meanwhile<T>(userId: number, remove: Work<unknown>, send: () => Promise<T>): Promise<T> {
+    const [removed, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const removing = one.database.asUser(userId, async (em) => {
+      await remove(em);
+      removed.resolve();
+      await waiting.promise;
+    });
+    await removed.promise;
+    const answer = send();
+    const locks = () => one.database.atTheDoor((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
+    await expect.poll(async () => (await locks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
+    waiting.resolve();
+    await removing;
+    return answer;
+  }
+
+  test.each([
+    ['POST /api/v1/websites', (api: ApiClient) => api.post('/api/v1/websites', { form: { domain: 'example.com' } })],
+    ['POST /api/monitors', (api: ApiClient) => api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com/' } })],
+    ['POST /api/keys', (api: ApiClient) => api.post('/api/keys', { json: { name: 'K', scopes: ['monitors:read'] } })],
+  ])('a user who is deleted while %s runs hears that the key does not work', async (_, send) => {
+    const gone = await one.createUser();
+    const { status, body } = await meanwhile(
+      gone.id,
+      (em) => em.nativeDelete(UserEntity, { id: gone.id }),
+      () => send(gone.api),
+    );
+    expect([status, body.code]).toEqual([401, 'invalid_key']);
+  });
+
+  test('a key that is deleted while it makes another makes none', async () => {
+    const { body } = await user.api.post('/api/keys', { json: { name: 'Maker', scopes: ['monitors:write'] } });
+    const api = new ApiClient(one.url, { Authorization: `Bearer ${body.data.key}` });
+    const answer = await meanwhile(
+      user.id,
+      (em) => em.nativeDelete(ApiKeyEntity, { id: body.data.id }),
+      () => api.post('/api/keys', { json: { name: 'Made', scopes: ['monitors:write'] } }),
+    );
+    expect([answer.status, answer.body.code]).toEqual([401, 'invalid_key']);
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { plainError } from '../../src/log.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -24,6 +25,19 @@ test('500 for a fault of ours, without a word about what it was', async () => {
   broken = undefined;
   expect([status, body.code]).toEqual([500, 'internal_error']);
   expect(text).not.toContain('hunter2');
+});
+
+test('the log says what was wrong with a statement, and none of its values', async () => {
+  const failing = service.database.asUser(user.id, (em) =>
+    em.execute('insert into websites (user_id, domain, exclude_ips) values (?, null, ?)', [user.id, 'hunter2']),
+  );
+  const error: Error = await failing.then(
+    () => new Error('it was accepted'),
+    (thrown) => thrown,
+  );
+  const logged = plainError(error);
+  expect(logged).toMatchObject({ code: '23502', message: expect.stringContaining('"domain"') });
+  expect(JSON.stringify(logged)).not.toContain('hunter2');
 });
 
 test('503 with Retry-After while the database is away, and readyz says so', async () => {

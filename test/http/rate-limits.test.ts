@@ -32,6 +32,21 @@ test('two keys of one user share the limit of the user, refusals count too', asy
   }
 });
 
+test('a key over its own limit does not shut out the other keys of its user', async () => {
+  const service = await startService({ rateLimitPerMinute: 10 });
+  try {
+    const user = await service.createUser();
+    const [runaway, other] = [await user.withScopes('monitors:read'), await user.withScopes('monitors:read')];
+    const statuses = [];
+    for (let call = 0; call < 30; call++) statuses.push((await runaway.get('/api/monitors')).status);
+    expect(statuses).toEqual([...Array(10).fill(200), ...Array(20).fill(429)]);
+    for (let call = 0; call < 10; call++) expect((await other.get('/api/monitors')).status).toBe(200);
+    expect((await user.api.get('/api/monitors')).status).toBe(429);
+  } finally {
+    await service.stop();
+  }
+});
+
 test('callers without a key share the limit of their address; health checks are exempt', async () => {
   const service = await startService({ rateLimitPerMinute: 50 });
   try {

@@ -42,6 +42,48 @@ test('OPTIONS is 204 with Allow', async () => {
   expect(headers.get('Allow')).toBe('GET, HEAD, PUT, DELETE, PATCH, OPTIONS');
 });
 
+test.each(['/healthz', '/readyz', '/openapi/websites.json'])('%s can only be read: 405 and OPTIONS with Allow', async (path) => {
+  for (const [method, expected] of [
+    ['POST', 405],
+    ['DELETE', 405],
+    ['OPTIONS', 204],
+    ['HEAD', 200],
+    ['GET', 200],
+  ] as const) {
+    const { status, headers } = await service.stranger.request(method, path);
+    expect([method, status, headers.get('Allow')]).toEqual([method, expected, expected === 200 ? null : 'GET, HEAD, OPTIONS']);
+  }
+});
+
+test('what may not stand in a path is encoded in the instance of a problem', async () => {
+  const instances = [];
+  for (const path of ['/api/monitors/{id}', '/api/monitors/a|b^c', '/api/monitors/%41', '/nope/[1]']) {
+    const answer = await new Promise<string>((resolve, reject) => {
+      request({ host: '127.0.0.1', port: new URL(service.url).port, path, headers: { Authorization: 'Bearer x' } })
+        .on('response', async (response) => resolve((await response.toArray()).join('')))
+        .on('error', reject)
+        .end();
+    });
+    instances.push(JSON.parse(answer).instance);
+  }
+  expect(instances).toEqual(['/api/monitors/%7Bid%7D', '/api/monitors/a%7Cb%5Ec', '/api/monitors/%41', '/nope/%5B1%5D']);
+});
+
+test('one mistake is told once', async () => {
+  const told = async (path: string, options = {}) =>
+    (await user.api.request(path.startsWith('/api/v1/websites?') ? 'GET' : 'POST', path, options)).body.errors;
+  expect(await told('/api/v1/websites?page=9007199254740991')).toEqual([expect.objectContaining({ name: 'page', code: 'maximum' })]);
+  expect(await told('/api/v1/websites', { form: { domain: 'a.example', privacy: 'public' } })).toEqual([
+    expect.objectContaining({ pointer: '/privacy', code: 'enum', message: 'must be one of 0, 1, 2' }),
+  ]);
+  expect(await told('/api/keys', { json: { name: 'a\u0000b', scopes: ['monitors:read'] } })).toEqual([
+    expect.objectContaining({ pointer: '/name', code: 'invalid_character' }),
+  ]);
+  expect(await told('/api/keys', { json: { name: 'K', scopes: ['monitors:read'] }, headers: { 'Idempotency-Key': '' } })).toEqual([
+    expect.objectContaining({ name: 'Idempotency-Key', code: 'length' }),
+  ]);
+});
+
 test('HEAD is answered like GET, without a body', async () => {
   const { status, headers, text } = await user.api.request('HEAD', '/api/v1/websites');
   expect([status, text, headers.get('Content-Type')]).toEqual([200, '', 'application/json']);
@@ -98,6 +140,9 @@ test('403 comes before 415, 415 before 400', async () => {
 });
 
 test('406 where Accept rules out JSON, and only there', async () => {
+  for (const accept of ['application/json; charset=utf-8', 'application/json;charset=UTF-8, text/plain;q=0.9']) {
+    expect([accept, (await user.api.get('/api/monitors', { headers: { Accept: accept } })).status]).toEqual([accept, 200]);
+  }
   expect((await user.api.get('/api/monitors', { headers: { Accept: 'text/html' } })).body.code).toBe('not_acceptable');
   expect((await user.api.get('/api/monitors', { headers: { Accept: 'application/json;q=0' } })).status).toBe(406);
   for (const accept of ['*/*', 'application/*', 'text/html, application/json;q=0.1']) {

@@ -99,6 +99,7 @@ test('an operator adds a user and a key, sets a password and deletes the user; n
 
 test.each([
   [['user', 'add', 'nonsense'], 'x'.repeat(10), /^Bad setting\. "nonsense" is not an e-mail address\n$/],
+  [['user', 'add', 'root@localhost'], 'a password\n', /^Bad setting\. "root@localhost" is not an e-mail address\n$/],
   [['user', 'add', 'b@example.com'], 'short\n', /^Bad setting\. the password must have 8 to 128 characters\n$/],
   [['user', 'password', 'nobody@example.com'], 'a password\n', /^There is no account with the address nobody@example\.com\.\n$/],
   [['user', 'delete', 'nobody@example.com'], '', /^There is no account with the address nobody@example\.com\.\n$/],
@@ -110,7 +111,17 @@ test.each([
   [
     ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'all', '--expires', '2020-01-01'],
     '',
-    /^Bad setting\. --expires: must be a time in the future.*\n$/,
+    /^Bad setting\. --expires: must be in the future, such as .*\n$/,
+  ],
+  [
+    ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'all', '--expires', '+020000-01-01T00:00:00Z'],
+    '',
+    /^Bad setting\. --expires: must be a time before the year 10000.*\n$/,
+  ],
+  [
+    ['key', 'create', '--user', 'nobody@example.com', '--name', 'a\nb', '--scopes', 'all'],
+    '',
+    /^Bad setting\. --name: must have 1 to 100 characters, and no control characters\n$/,
   ],
   [['key', 'create'], '', /required option '--user <email>' not specified/],
 ])('%j is refused in one line', async (args, typed, line) => {

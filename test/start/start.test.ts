@@ -21,8 +21,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function start(settings: Record<string, string> = {}): Running {
-  const started = run(folder, { PORT: '0', ...settings });
+function start(settings: Record<string, string> = {}, args: string[] = []): Running {
+  const started = run(folder, { PORT: '0', ...settings }, args);
   running.push(started);
   return started;
 }
@@ -122,8 +122,20 @@ test.each([
 test('a database that cannot be reached is said in one line', async () => {
   const service = start({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/x', SECRET_KEY: Buffer.alloc(32).toString('base64') });
   expect(await service.ended).toBe(1);
-  expect(service.printed()).toMatch(/^Cannot start\. [^\n]*ECONNREFUSED[^\n]*\n$/);
+  expect(service.printed()).toMatch(/^Cannot start\. [^\n]*DATABASE_URL[^\n]*ECONNREFUSED[^\n]*\n$/);
   expect(service.printed()).not.toContain('secret@');
+});
+
+test('an unknown command is said in one line, and nothing is started', async () => {
+  const service = start({}, ['frob']);
+  expect(await service.ended).toBe(1);
+  expect(service.printed()).toMatch(/^error: unknown command "frob"[^\n]*\n$/);
+});
+
+test('a data folder that cannot be one is said in one line that names the setting', async () => {
+  const service = start({ DATA_DIR: '/dev/null' });
+  expect(await service.ended).toBe(1);
+  expect(service.printed()).toMatch(/^Cannot start\. DATA_DIR [^\n]*\n$/);
 });
 
 test('a service started by npm stops when npm is stopped', async () => {

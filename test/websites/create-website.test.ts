@@ -93,7 +93,8 @@ describe('What counts as a domain, and its normal form', () => {
     ['a soft hyphen', 'soft\u00adhyphen.example', 'softhyphen.example'],
     ['mixed scripts', 'p\u0430ypal.example', 'xn--pypal-4ve.example'],
     ['www. stays where one label would be left', 'www.com', 'www.com'],
-    ['www. goes once', 'www.www.example', 'www.example'],
+    ['www. goes as long as two labels are left', 'www.www.example', 'www.example'],
+    ['www. goes as often as it stands there', 'www.www.a.example', 'a.example'],
     ['a label of 63', `${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
     ['253 characters', `${`${'a'.repeat(49)}.`.repeat(5)}abc`, `${`${'a'.repeat(49)}.`.repeat(5)}abc`],
   ])('%s: %s', async (_, given, domain) => {

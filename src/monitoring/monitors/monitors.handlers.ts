@@ -106,7 +106,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
     async checkMonitor({ path }, { asUser }) {
       const monitor = await asUser(async (em) => {
         const found = await findOwn(em, MonitorEntity, path.id, { lock: true });
-        if (!found.isActive) throw new Refusal('monitor_paused', 'The monitor is paused. Resume it to have it checked.');
+        if (!found.isActive) throw new Refusal('monitor_paused', 'A paused monitor is not checked. Set is_active to true first.');
         await limitUse(checksNow, String(found.id), 'A monitor can be checked by hand once in 10 seconds.');
         await em.execute('update monitors set next_check_at = now() where id = ?', [found.id], 'run');
         return found;
