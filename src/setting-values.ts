@@ -94,7 +94,7 @@ export const hostNames = listOf(
 function isAddressOrRange(entry: string): boolean {
   const [address = '', bits, rest] = entry.split('/');
   const family = isIP(address);
-  if (family === 0 || rest !== undefined) return false;
+  if (family === 0 || address.includes('%') || rest !== undefined) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 

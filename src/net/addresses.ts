@@ -26,7 +26,7 @@ function wholeAddress(text: string): [Address, number] {
  * and benchmark ranges count as not public: nobody is there, but some networks route them to themselves.
  */
 export function isPublic(address: string, allow: Ranges): boolean {
-  if (isIP(address) === 0) return false;
+  if (isIP(address) === 0 || address.includes('%')) return false; // with a zone it is a neighbour of this machine
   const judged = ipaddr.process(address); // an IPv4 address in IPv6 clothes becomes the IPv4 address that is reached
   if (isWithin(judged, allow)) return true;
   // What ipaddr.js has no name for it calls unicast. In IPv4 that is the public internet; in IPv6 only 2000::/3 is given

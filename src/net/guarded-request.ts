@@ -110,9 +110,17 @@ async function exchange(
       });
     });
     request.on('error', (error) => reject(withExpiry(error, certificateExpiry)));
+    request.once('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new NetFault('protocol', 'the answer switches to another protocol'));
+    });
+    // Whatever else may end a connection without an answer and without an error: nobody shall wait for ever.
+    request.once('close', () => reject(new NetFault('reset', 'connection closed before the answer was complete')));
     request.once('response', (answer) => {
       answer.on('error', () => {}); // whoever reads it hears of it; after a redirect nobody does
-      resolve(answer);
+      if ((answer.statusCode ?? 0) >= 100) return resolve(answer);
+      answer.destroy();
+      reject(new NetFault('protocol', 'the answer is not valid HTTP'));
     });
     request.end(body);
   });

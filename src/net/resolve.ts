@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup as systemLookup } from 'node:dns/promises';
+import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
 import { NetFault, toNetFault } from './net-fault.ts';
@@ -28,8 +28,26 @@ export async function resolveHost(host: string, { allow, lookup = lookUpAll }: N
   return addresses;
 }
 
-function lookUpAll(hostname: string): Promise<LookupAddress[]> {
+const dns = new Resolver({ timeout: 2500, tries: 2 });
+/** DNS has no address, or there is no DNS. */
+const unknown = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED']);
+
+/**
+ * Asks DNS itself: the system's own way to look names up has a handful of threads, and a few names whose servers are silent
+ * would keep everybody waiting. What DNS does not know may still stand in /etc/hosts or under a search domain.
+ */
+export async function lookUpAll(hostname: string, resolver = dns): Promise<LookupAddress[]> {
+  const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const [ipv4, ipv6] = answers;
+  const addresses = [...withFamily(ipv4, 4), ...withFamily(ipv6, 6)];
+  if (addresses.length > 0) return addresses;
+  const isUnknown = answers.every((answer) => answer.status === 'fulfilled' || unknown.has(answer.reason.code));
+  if (!isUnknown) throw new NetFault('our_side', 'DNS did not answer');
   return systemLookup(hostname, { all: true });
+}
+
+function withFamily(answer: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
+  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
 }
 
 async function found(looking: Promise<LookupAddress[]>): Promise<LookupAddress[]> {

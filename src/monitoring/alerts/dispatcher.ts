@@ -8,7 +8,7 @@ import { inTrace, type Tracer } from '../../trace.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
-import { ProviderEntity } from '../providers/provider.entity.ts';
+import { ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
 import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherParts {
@@ -22,6 +22,7 @@ interface DispatcherParts {
 
 const outcomes = ['sent', 'retried', 'failed'] as const;
 const tickMs = 250;
+/** Of each channel, so that one whose servers hang holds up only itself. */
 const atOnce = 50;
 const giveUpSeconds = 24 * 3600;
 const longestPauseSeconds = 15 * 60;
@@ -32,7 +33,7 @@ const stopMs = 4000;
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   /** One at a time for each provider: a slow one holds up only itself. */
-  readonly #busy = new Map<number, Promise<void>>();
+  readonly #busy = new Map<number, { channel: ProviderType; work: Promise<void> }>();
   /** Taken, and not done with. */
   readonly #leased = new Set<LeasedAlert>();
   #timer: NodeJS.Timeout | undefined;
@@ -48,33 +49,50 @@ export class Dispatcher {
     for (const channel of Object.keys(this.#parts.channels)) {
       for (const outcome of outcomes) this.#parts.metrics.alerts.inc({ channel, outcome }, 0);
     }
-    this.#timer = setInterval(() => {
-      this.#turn = this.#turn.then(() => this.#tick());
-    }, tickMs);
+    this.#goOn();
+  }
+
+  #goOn() {
+    this.#turn = this.#tick().then(() => {
+      if (!this.#stopped) this.#timer = setTimeout(() => this.#goOn(), tickMs);
+    });
   }
 
   /** Finishes what is being sent, unless that takes long, and gives the rest back at once. */
   async stop() {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     await this.#turn;
-    await Promise.race([Promise.all(this.#busy.values()), pause(stopMs, undefined, { ref: false })]);
+    await Promise.race([Promise.all([...this.#busy.values()].map(({ work }) => work)), pause(stopMs, undefined, { ref: false })]);
     if (this.#leased.size > 0) await this.#parts.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
   }
 
   async #tick() {
-    const room = atOnce - this.#busy.size;
-    if (room <= 0 || this.#stopped) return;
+    const open = this.#openChannels();
+    if (open.length === 0) return;
+    const wanted = {
+      limit: Math.min(...open.map(({ room }) => room)),
+      channels: open.map(({ channel }) => channel),
+      busyProviders: [...this.#busy.keys()],
+    };
     try {
-      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, room, [...this.#busy.keys()]));
+      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, wanted));
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
+        const [{ channel }] = alerts as [LeasedAlert];
         const work = this.#sendInTurn(alerts).finally(() => this.#busy.delete(providerId));
-        this.#busy.set(providerId, work);
+        this.#busy.set(providerId, { channel, work });
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'Alerts could not be read; they are tried again');
     }
+  }
+
+  #openChannels(): { channel: ProviderType; room: number }[] {
+    const busy = Map.groupBy(this.#busy.values(), ({ channel }) => channel);
+    return (Object.keys(this.#parts.channels) as ProviderType[])
+      .map((channel) => ({ channel, room: atOnce - (busy.get(channel)?.length ?? 0) }))
+      .filter(({ room }) => room > 0);
   }
 
   async #sendInTurn(alerts: LeasedAlert[]) {

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { ProviderType } from '../providers/provider.entity.ts';
 
 export type AlertKind = 'down' | 'recovered';
 
@@ -28,6 +29,7 @@ export interface LeasedAlert {
   id: number;
   userId: number;
   providerId: number;
+  channel: ProviderType;
   subject: string;
   body: string;
   attempts: number;
@@ -39,27 +41,42 @@ export interface LeasedAlert {
 const leaseSeconds = 60;
 
 /** Takes alerts that are due, the recovery of an incident only after its "down" is done with. */
-export async function leaseAlerts(em: SqlEntityManager, limit: number, busyProviders: number[]): Promise<LeasedAlert[]> {
+export async function leaseAlerts(
+  em: SqlEntityManager,
+  { limit, channels, busyProviders }: { limit: number; channels: ProviderType[]; busyProviders: number[] },
+): Promise<LeasedAlert[]> {
   const rows = await em.execute<
-    { id: number; user_id: number; provider_id: number; subject: string; body: string; attempts: number; age: number; token: number }[]
+    {
+      id: number;
+      user_id: number;
+      provider_id: number;
+      channel: ProviderType;
+      subject: string;
+      body: string;
+      attempts: number;
+      age: number;
+      token: number;
+    }[]
   >(
     `with due as (
-       select a.id from alerts a
+       select a.id, p.provider_type from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
         where a.status = 'pending' and a.next_attempt_at <= now() and not (a.provider_id = any (?::bigint[]))
+          and p.provider_type = any (?::text[])
           and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
                 and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
-        order by a.next_attempt_at limit ? for update skip locked
+        order by a.next_attempt_at limit ? for update of a skip locked
      )
      update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
        from due where a.id = due.id
-     returning a.id, a.user_id, a.provider_id, a.subject, a.body, a.attempts,
+     returning a.id, a.user_id, a.provider_id, due.provider_type as channel, a.subject, a.body, a.attempts,
                extract(epoch from now() - a.created_at)::float8 as age, a.lease_token as token`,
-    [`{${busyProviders.join(',')}}`, limit, leaseSeconds],
+    [`{${busyProviders.join(',')}}`, `{${channels.join(',')}}`, limit, leaseSeconds],
   );
   return rows.map((row) => ({
     id: row.id,
     userId: row.user_id,
     providerId: row.provider_id,
+    channel: row.channel,
     subject: row.subject,
     body: row.body,
     attempts: row.attempts,

@@ -9,6 +9,7 @@ import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
 import { type Ping, probePings } from './probe-ping.ts';
 import { type Checked, recordResults } from './record.ts';
+import { SleepWatch } from './sleep-watch.ts';
 import type { CheckResult } from './transition.ts';
 
 export interface EngineParts {
@@ -27,19 +28,18 @@ const idleMs = 250;
 /** While more is due than there is room for. */
 const busyMs = 10;
 const batch = 500;
-/** A gap between ticks that only a suspended process explains. */
-const suspendedMs = 5000;
 const retrySeconds = 10;
+const leaseMs = leaseSeconds * 1000;
 
 /** due → claim → probe → transition → record, until it is stopped. */
 export class Engine {
   readonly #parts: EngineParts & { concurrency: number };
   readonly #checked: Checked[] = [];
   readonly #spoilt: Claim[] = [];
-  #underWay = new Set<Claim>();
+  /** And when each was claimed. */
+  readonly #underWay = new Map<Claim, number>();
+  readonly #sleep = new SleepWatch();
   #timer: NodeJS.Timeout | undefined;
-  #lastTickMs = performance.now();
-  #awakeSinceMs = 0;
   #turn: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -57,19 +57,17 @@ export class Engine {
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    this.#sleep.stop();
     await this.#turn;
-    const open = [...this.#underWay, ...this.#spoilt.splice(0)];
+    const open = [...this.#underWay.keys(), ...this.#spoilt.splice(0)];
     await this.#write(this.#checked.splice(0), open, 0);
   }
 
   /** One round; returns how long to wait before the next. */
   async #tick(): Promise<number> {
-    const now = performance.now();
-    const hasSlept = now - this.#lastTickMs > suspendedMs;
-    if (hasSlept) this.#awakeSinceMs = now;
-    this.#lastTickMs = now;
     try {
-      if (hasSlept) await this.#parts.database.asEngine(spreadOverdue);
+      if (this.#sleep.isOver()) await this.#parts.database.asEngine(spreadOverdue);
+      this.#giveUpEndless();
       await this.#writeDone();
       const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
       if (room <= 0) return busyMs;
@@ -78,7 +76,11 @@ export class Engine {
       return claims.length === room ? busyMs : idleMs;
     } catch (error) {
       this.#parts.metrics.engineFaults.inc();
-      this.#parts.log.warn({ err: error }, 'The engine could not reach the database; nothing is checked meanwhile');
+      const isAway = error instanceof TryLater;
+      this.#parts.log.warn(
+        { err: error },
+        isAway ? 'The engine cannot reach the database; nothing is checked meanwhile' : 'A round of the engine failed',
+      );
       return idleMs;
     }
   }
@@ -99,7 +101,7 @@ export class Engine {
 
   async #write(checked: Checked[], released: Claim[], afterSeconds: number) {
     // Time limits ran out while we were asleep, and what is older than a lease says nothing about now.
-    const since = Math.max(this.#awakeSinceMs, performance.now() - leaseSeconds * 1000);
+    const since = Math.max(this.#sleep.awakeSinceMs(), performance.now() - leaseMs);
     const told = checked.filter(({ startedMs }) => startedMs >= since);
     const stale = checked.filter(({ startedMs }) => startedMs < since).map(({ claim }) => claim);
     if (told.length === 0 && released.length + stale.length === 0) return;
@@ -109,9 +111,17 @@ export class Engine {
     });
   }
 
+  /** Every check has a time limit. Should one fail to keep to it, it must not take the room of the others for ever. */
+  #giveUpEndless() {
+    const since = performance.now() - leaseMs;
+    for (const [claim, claimedMs] of this.#underWay) {
+      if (claimedMs < since) this.#spoil(claim, new Error('The check did not end within its time limit'), claimedMs);
+    }
+  }
+
   #check(claims: Claim[]) {
     for (const claim of claims) {
-      this.#underWay.add(claim);
+      this.#underWay.set(claim, performance.now());
       this.#parts.metrics.lateness.observe(claim.latenessMs / 1000);
     }
     for (const claim of claims.filter(({ type }) => type === 'http')) {
@@ -143,13 +153,13 @@ export class Engine {
 
   #finish(claim: Claim, result: CheckResult | OurFault, startedMs: number) {
     if (result instanceof OurFault) return this.#spoil(claim, result, startedMs);
-    this.#underWay.delete(claim);
+    if (!this.#underWay.delete(claim)) return; // given up before
     this.#checked.push({ claim, result, startedMs });
     this.#count(claim, result.up ? 'up' : 'down', startedMs);
   }
 
   #spoil(claim: Claim, error: unknown, startedMs: number) {
-    this.#underWay.delete(claim);
+    if (!this.#underWay.delete(claim)) return;
     this.#spoilt.push(claim);
     this.#count(claim, 'our_fault', startedMs);
     this.#parts.log.warn({ err: error, monitor_id: claim.id }, 'A check could not be made for a reason on our side; nothing was recorded');

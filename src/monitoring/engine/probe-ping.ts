@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { isIP } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { NetFault } from '../../net/net-fault.ts';
 import { type Net, resolveHost } from '../../net/resolve.ts';
 import { assertRoute } from '../../net/route.ts';
 import { pingHost } from '../monitors/monitor.target.ts';
@@ -47,16 +49,32 @@ async function judgeSilence(address: string): Promise<CheckResult | OurFault> {
 /** The judged address to ping, or what is known without pinging. */
 async function resolveTarget(target: string, net: Net): Promise<string | CheckResult | OurFault> {
   try {
-    const [first] = await resolveHost(pingHost(target) ?? '', net);
+    const [first] = await Promise.race([resolveHost(pingHost(target) ?? '', net), dnsIsLate()]);
     return first?.address ?? { up: false, cause: 'DNS name not found', statusCode: null };
   } catch (error) {
     return blame(error);
   }
 }
 
+async function dnsIsLate(): Promise<never> {
+  await pause(timeoutMs, undefined, { ref: false });
+  throw new NetFault('our_side', `DNS did not answer, timed out after ${timeoutMs / 1000} s`);
+}
+
 async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number>> {
   // One line an address: "192.0.2.1 : 0.45 - 0.51". It exits with 1 when some did not answer.
-  const { code, stderr } = await run('fping', ['-C', String(requests), '-q', '-t', '2000', '-p', '500', ...addresses.filter(isAddress)]);
+  const { code, stderr } = await run('fping', [
+    '-C',
+    String(requests),
+    '-q',
+    '-i',
+    '1',
+    '-t',
+    '2000',
+    '-p',
+    '500',
+    ...addresses.filter(isAddress),
+  ]);
   if (code > 2) throw new OurFault(`fping failed: ${stderr.slice(0, 200)}`);
   const answers = new Map<string, number>();
   for (const line of stderr.split('\n')) {

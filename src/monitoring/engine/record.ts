@@ -34,7 +34,7 @@ export async function recordResults(em: SqlEntityManager, checked: Checked[], no
     };
   });
   // Each monitor has a phase of its own within its interval, so that many made at once do not fire at once.
-  const counted = await em.execute<{ id: number; kind: string }[]>(
+  const counted = await em.execute<{ id: number; token: number; kind: string }[]>(
     `update monitors m set
        status = r.status, failures = r.failures, state_version = m.state_version + 1, claim_token = null,
        last_checked_at = r.at, last_response_time_ms = r.ms, last_error = r.cause,
@@ -47,13 +47,14 @@ export async function recordResults(em: SqlEntityManager, checked: Checked[], no
              as j (id bigint, token bigint, kind text, status text, failures smallint, ms integer, cause text, code integer, age_ms integer)) r,
           lateral (select (r.id * 7919) % 86400 as phase) p
      where m.id = r.id and m.claim_token = r.token and m.is_active
-     returning m.id, r.kind`,
+     returning m.id, r.token, r.kind`,
     [confirmSeconds, JSON.stringify(rows)],
   );
-  const accepted = new Set(counted.map(({ id }) => id));
+  // By the claim: one monitor may have two results here, of which one came too late to count.
+  const accepted = new Set(counted.map(({ token }) => token));
   await countHours(
     em,
-    rows.filter(({ id }) => accepted.has(id)),
+    rows.filter(({ token }) => accepted.has(token)),
   );
   await openIncidents(em, idsOf(counted, 'opened'));
   await resolveIncidents(em, idsOf(counted, 'resolved'));

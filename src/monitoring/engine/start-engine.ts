@@ -43,7 +43,10 @@ export function startEngine({ config, database, secretKeys, log, metrics, tracer
   return {
     async stop() {
       stopForgetting();
-      await Promise.all([engine.stop(), dispatcher.stop()]);
+      for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop()])) {
+        if (stopped.status === 'rejected')
+          log.warn({ err: stopped.reason }, 'What is not finished could not be given back; its lease runs out');
+      }
     },
   };
 }

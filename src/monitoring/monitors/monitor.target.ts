@@ -18,6 +18,7 @@ const notPingable = 'must be a host name, an IP address, or an http(s) URL whose
 
 /** The host that a ping monitor pings; undefined where there is none in the text. */
 export function pingHost(text: string): string | undefined {
+  if (text.includes('%')) return undefined; // a zone of this machine, or an encoding
   if (isIP(text)) return text;
   const isUrl = /^https?:\/\//i.test(text);
   if (!isUrl && /[/\\:?#@%[\]]/.test(text)) return undefined;

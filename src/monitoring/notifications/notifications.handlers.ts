@@ -30,7 +30,7 @@ export const notificationHandlers: Handlers<NotificationOperations> = {
     const pair = { userId, monitorId: path.id, providerId: body.provider_id };
     const { notification, created } = await asUser(async (em) => {
       await findOwn(em, MonitorEntity, path.id, { lock: true });
-      await findOwn(em, ProviderEntity, body.provider_id);
+      await findOwn(em, ProviderEntity, body.provider_id, { lock: true });
       const found = await em.findOne(NotificationEntity, pair);
       const assigned = found ?? em.create(NotificationEntity, { ...pair, enabled: body.enabled });
       assigned.enabled = body.enabled;
