@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiKeyEntity } from '../../src/access/api-key.entity.ts';
 import { UserEntity } from '../../src/access/user.entity.ts';
-import type { Work } from '../../src/db/database.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { reopen } from '../support/database.ts';
+import { meanwhile, reopen } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let one: TestService;
@@ -87,23 +86,6 @@ test('a busy key costs no look-up at every request', async () => {
 });
 
 describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL, where requests run side by side', () => {
-  /** Sends the request while the deletion is under way, so that it waits for it. */
-  async function meanwhile<T>(userId: number, remove: Work<unknown>, send: () => Promise<T>): Promise<T> {
-    const [removed, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const removing = one.database.asUser(userId, async (em) => {
-      await remove(em);
-      removed.resolve();
-      await waiting.promise;
-    });
-    await removed.promise;
-    const answer = send();
-    const locks = () => one.database.atTheDoor((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
-    await expect.poll(async () => (await locks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
-    waiting.resolve();
-    await removing;
-    return answer;
-  }
-
   test.each([
     ['POST /api/v1/websites', (api: ApiClient) => api.post('/api/v1/websites', { form: { domain: 'example.com' } })],
     ['POST /api/monitors', (api: ApiClient) => api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com/' } })],
@@ -111,6 +93,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL, where requests run
   ])('a user who is deleted while %s runs hears that the key does not work', async (_, send) => {
     const gone = await one.createUser();
     const { status, body } = await meanwhile(
+      one.database,
       gone.id,
       (em) => em.nativeDelete(UserEntity, { id: gone.id }),
       () => send(gone.api),
@@ -122,6 +105,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL, where requests run
     const { body } = await user.api.post('/api/keys', { json: { name: 'Maker', scopes: ['monitors:write'] } });
     const api = new ApiClient(one.url, { Authorization: `Bearer ${body.data.key}` });
     const answer = await meanwhile(
+      one.database,
       user.id,
       (em) => em.nativeDelete(ApiKeyEntity, { id: body.data.id }),
       () => api.post('/api/keys', { json: { name: 'Made', scopes: ['monitors:write'] } }),

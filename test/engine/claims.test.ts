@@ -151,3 +151,16 @@ test('a flapping target opens and resolves as many incidents as it goes down and
   const alerts = await database.asUser(user.id, (em) => em.execute<{ kind: string }[]>('select kind from alerts order by id'));
   expect(alerts.map(({ kind }) => kind)).toEqual(['down', 'recovered', 'down', 'recovered', 'down', 'recovered']);
 });
+
+test('two results of one monitor in one round: the one whose claim still stands counts, and so do those of the others', async () => {
+  await seed(3);
+  await overdue();
+  const early = await database.asEngine((em) => claimDueMonitors(em, 3));
+  await overdue();
+  const late = await database.asEngine((em) => claimDueMonitors(em, 1));
+  expect(await database.asEngine((em) => recordResults(em, [...early, ...late].map(success)))).toBe(3);
+  const [hours] = await database.asEngine((em) =>
+    em.execute<{ checks: number }[]>('select sum(checks)::int as checks from check_hours where user_id = ?', [user.id]),
+  );
+  expect(hours?.checks).toBe(3);
+});

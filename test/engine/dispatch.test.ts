@@ -156,3 +156,14 @@ test.each([
   expect(others.telegram.requests.length).toBe(before + 1);
   expect(await service.database.asEngine((em) => em.execute('select id from alerts where user_id = ?', [user.id]))).toEqual([]);
 });
+
+// The last one: what hangs in it would be in the way of others.
+test('a channel whose servers hang does not hold up the others, however many providers wait for it', async () => {
+  const { script } = others.telegram;
+  others.telegram.script = scripts.hang();
+  for (let provider = 0; provider < 60; provider++) await queue(await makeProvider('telegram'), 'down', 'hanging');
+  await expect.poll(() => others.telegram.requests.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(50);
+  await queue(await makeProvider('slack'), 'down', 'quick beside a channel that hangs');
+  await expect.poll(() => others.received().slack, { timeout: 7000 }).toContain('quick beside a channel that hangs');
+  others.telegram.script = script;
+});

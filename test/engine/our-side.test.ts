@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
+import { findPing } from '../../src/monitoring/engine/probe-ping.ts';
+import { SleepWatch } from '../../src/monitoring/engine/sleep-watch.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
@@ -75,6 +78,72 @@ test('where nobody may ping, a ping monitor has no verdict', async () => {
   await engine.stop();
   expect(await monitor(body.data.id)).toMatchObject({ status: 'pending', last_error: null });
   await user.api.delete(`/api/monitors/${body.data.id}`);
+});
+
+test('a slow database is not taken for a sleep: what was found out meanwhile is recorded', async () => {
+  const target = await startWebServer();
+  const id = await create(target.url);
+  const asEngine: Database['asEngine'] = async (work) => {
+    await pause(5500);
+    return service.database.asEngine(work);
+  };
+  const engine = new Engine({
+    database: { asEngine } as Database,
+    net: { allow: parseRanges(['127.0.0.0/8']) },
+    ping: Promise.resolve(undefined),
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+  });
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+  engine.start();
+  await expect.poll(async () => (await monitor(id)).status, { timeout: 50_000 }).toBe('up');
+  expect(target.requests).toHaveLength(1);
+  await engine.stop();
+  await user.api.delete(`/api/monitors/${id}`);
+  await target.close();
+}, 90_000);
+
+test('a check that never ends does not take the room of the others for ever', async () => {
+  const target = await startWebServer();
+  await user.api.post('/api/monitors', { json: { friendly_name: 'Endless', url: '127.0.0.1', type: 'ping' } });
+  const lines: string[] = [];
+  const engine = new Engine({
+    database: service.database,
+    net: { allow: parseRanges(['127.0.0.0/8']) },
+    ping: new Promise(() => {}),
+    log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),
+    metrics: createMetrics(),
+    concurrency: 1,
+  });
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+  engine.start();
+  await pause(500);
+  const id = await create(target.url);
+  await expect.poll(async () => (await monitor(id)).status, { timeout: 60_000 }).toBe('up');
+  expect(lines.join('')).toContain('did not end within its time limit');
+  await engine.stop();
+  await target.close();
+}, 90_000);
+
+test('a sleep of this process is noticed by either clock, once', () => {
+  const watch = new SleepWatch();
+  expect(watch.isOver()).toBe(false);
+  const { now } = Date;
+  Date.now = () => now() + 6000;
+  expect([watch.isOver(), watch.isOver()]).toEqual([true, false]);
+  expect(performance.now() - watch.awakeSinceMs()).toBeLessThan(1000);
+  Date.now = now;
+  const steady = performance.now.bind(performance);
+  performance.now = () => steady() + 6000;
+  expect([watch.isOver(), watch.isOver()]).toEqual([true, false]);
+  performance.now = steady;
+  watch.stop();
+});
+
+test.runIf((await findPing(['fping'])) !== undefined)('500 addresses are pinged at once', async () => {
+  const ping = await findPing(['fping']);
+  const addresses = Array.from({ length: 500 }, (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`);
+  expect((await ping?.(addresses, 3))?.size).toBe(500);
 });
 
 // A process of its own in a namespace that has loopback and nothing else, where this machine lets us make one.

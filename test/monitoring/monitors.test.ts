@@ -76,6 +76,8 @@ test.each([
   [{ type: 'ping', url: '-f' }, '/url'],
   [{ type: 'ping', url: ';id' }, '/url'],
   [{ type: 'ping', url: '$(id)' }, '/url'],
+  [{ type: 'ping', url: '2606:4700::1%a-b' }, '/url'],
+  [{ type: 'ping', url: '2606:4700::1%eth0' }, '/url'],
   [{ type: 'ping', url: '10.0.0.1' }, '/url'],
   [{ type: 'ping', url: 'http://192.168.1.1/' }, '/url'],
   [{ type: 'tcp' }, '/type'],

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ProviderEntity } from '../../src/monitoring/providers/provider.entity.ts';
+import { meanwhile } from '../support/database.ts';
 import { expectSameRefusal } from '../support/same-refusal.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -35,6 +37,16 @@ test('addNotification: 201, enabled by default; again for the same pair 200, and
   expect([again.status, again.body.data]).toEqual([200, { ...first.body.data, enabled: false }]);
   expect((await add({ provider_id: providerId })).body.data.enabled).toBe(true);
   expect((await user.api.get(path)).body.data).toHaveLength(1);
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)('addNotification: 404 for a provider that is deleted meanwhile', async () => {
+  const { status } = await meanwhile(
+    service.database,
+    user.id,
+    (em) => em.nativeDelete(ProviderEntity, { id: providerId }),
+    () => add({ provider_id: providerId }),
+  );
+  expect(status).toBe(404);
 });
 
 test('addNotification: twenty at once make one assignment', async () => {

@@ -175,6 +175,15 @@ test.each([
   expect(performance.now() - before).toBeLessThan(1500);
 });
 
+test.each([
+  ['switches to another protocol', scripts.switchProtocols(), 'the answer switches to another protocol'],
+  ['answers with the status 000', scripts.status('000'), 'the answer is not valid HTTP'],
+  ['answers with the status 099', scripts.status('099'), 'the answer is not valid HTTP'],
+] as const)('a server that %s', async (_, script, message) => {
+  outer.script = script;
+  await expectFault(get(outer.url), 'protocol', message);
+});
+
 test('one deadline for all redirects together', async () => {
   outer.script = (_, response) => void setTimeout(() => response.writeHead(302, { location: '/again' }).end(), 150);
   await expectFault(get(outer.url, { timeoutMs: 400 }), 'timeout', 'timed out after 0.4 s');

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { entities } from '../../src/app.ts';
-import type { Database } from '../../src/db/database.ts';
+import type { Database, Work } from '../../src/db/database.ts';
 import { serveFrom } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { databaseUrl } from './database-url.ts';
@@ -61,4 +61,24 @@ async function onServer(server: string, sql: string) {
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Sends a request while a change is under way, so that it waits for the end of that change. Not on the embedded database,
+ * which does one thing after another.
+ */
+export async function meanwhile<T>(database: Database, userId: number, change: Work<unknown>, send: () => Promise<T>): Promise<T> {
+  const [changed, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const changing = database.asUser(userId, async (em) => {
+    await change(em);
+    changed.resolve();
+    await waiting.promise;
+  });
+  await changed.promise;
+  const answer = send();
+  const locks = () => database.atTheDoor((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
+  await expect.poll(async () => (await locks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
+  waiting.resolve();
+  await changing;
+  return answer;
 }

@@ -100,6 +100,15 @@ export const scripts = {
       };
       more();
     },
+  switchProtocols: (): Script => (_, response) => {
+    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  },
+  /** A status that HTTP does not have. */
+  status:
+    (code: string): Script =>
+    (_, response) => {
+      response.socket?.end(`HTTP/1.1 ${code} ?\r\nContent-Length: 0\r\n\r\n`);
+    },
   /** A byte now and then, for ever. */
   drip: (): Script => (_, response) => {
     response.writeHead(200);

@@ -1,0 +1,38 @@
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+
+/** A DNS server on loopback. A name has an IPv4 address, or is not known (null), or is never answered (undefined). */
+export async function startDnsServer(addressOf: (name: string) => string | null | undefined) {
+  const socket = createSocket('udp4');
+  socket.on('message', (question, from) => {
+    const { name, end } = readName(question);
+    const address = addressOf(name);
+    if (address === undefined) return;
+    const isIpv4 = question.readUInt16BE(end) === 1;
+    const answers = address !== null && isIpv4 ? [addressRecord(address)] : [];
+    const head = Buffer.from(question.subarray(0, 12));
+    head.writeUInt16BE(address === null ? 0x8183 : 0x8180, 2); // NXDOMAIN, or no error
+    head.writeUInt16BE(answers.length, 6);
+    head.fill(0, 8); // nothing about other servers
+    socket.send(Buffer.concat([head, question.subarray(12, end + 4), ...answers]), from.port, from.address);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  const resolver = new Resolver({ timeout: 5000, tries: 1 });
+  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+  return { resolver, close: () => new Promise<void>((resolve) => socket.close(resolve)) };
+}
+
+function readName(question: Buffer): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = question[at] ?? 0; length > 0; length = question[at] ?? 0) {
+    labels.push(question.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.'), end: at + 1 };
+}
+
+/** The name is the one that was asked for, the type A, the class IN, kept for no time. */
+function addressRecord(address: string): Buffer {
+  return Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
+}
