@@ -131,8 +131,10 @@ test('checks are counted by the hour', async () => {
       );
     }
   });
-  const hours = await database.asUser(user.id, (em) => em.execute('select checks, failures, total_ms, min_ms, max_ms from check_hours'));
-  expect(hours).toEqual([{ checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
+  const hours = await database.asUser(user.id, (em) =>
+    em.execute(`select hour = date_trunc('hour', hour) as whole, checks, failures, total_ms, min_ms, max_ms from check_hours`),
+  );
+  expect(hours).toEqual([{ whole: true, checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
 });
 
 test('a flapping target opens and resolves as many incidents as it goes down and up', async () => {
