@@ -1,9 +1,9 @@
 // Statements in one round trip: the policies hold as in any other transaction.
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../src/access/users.ts';
 import type { Database } from '../../src/db/database.ts';
-import { askIn, selectFrom, selectPage, sql } from '../../src/db/statement.ts';
+import { askIn, type Statement, selectFrom, selectPage, sql } from '../../src/db/statement.ts';
 import { WebsiteEntity } from '../../src/websites/website.entity.ts';
 import { createDatabase } from '../support/database.ts';
 
@@ -131,33 +131,38 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers that share connections', 
     }
   });
 
-  test('do not wait behind one that takes long', async () => {
-    await times(20, () => sleep(0));
+  /** `slow` waits for a lock that is held until the others are done; whoever waits behind it is never done in time. */
+  async function whileHeldUp(slow: Statement, others: () => Promise<unknown>) {
+    await times(20, () => database.ask(ada)(slow)); // prepared on every connection
     let isDone = false;
-    const slow = sleep(2).then(() => {
-      isDone = true;
+    let held: Promise<unknown> | undefined;
+    await database.asUser(ada, async (em) => {
+      await em.execute('select pg_advisory_xact_lock(7)');
+      held = database
+        .ask(ada)(slow)
+        .finally(() => {
+          isDone = true;
+        });
+      held.catch(() => {});
+      await others();
+      expect(isDone).toBe(false);
     });
-    for (let turn = 0; turn < 50; turn++) {
-      await pause(10);
-      await database.ask(ada)(quick);
-    }
-    expect(isDone).toBe(false);
-    await slow;
-  });
+    await held;
+  }
 
-  test('do not wait behind a write', async () => {
-    const write = (seconds: number) =>
-      database.ask(ada)(sql('update websites set favorite = favorite where pg_sleep($1) is not null', [seconds]));
-    await times(20, () => write(0));
-    let isDone = false;
-    const slow = write(0.5).then(() => {
-      isDone = true;
-    });
-    await pause(1);
-    await times(20, () => database.ask(ada)(quick));
-    expect(isDone).toBe(false);
-    await slow;
-  });
+  test('do not wait behind one that takes long', () =>
+    whileHeldUp(sql('select pg_advisory_xact_lock(7)'), async () => {
+      for (let turn = 0; turn < 50; turn++) {
+        await pause(10);
+        await database.ask(ada)(quick);
+      }
+    }));
+
+  test('do not wait behind a write', () =>
+    whileHeldUp(sql('update websites set favorite = favorite where pg_advisory_xact_lock(7) is not null'), async () => {
+      await endOfTurn(); // sent, and not yet known to be slow
+      await times(20, () => database.ask(ada)(quick));
+    }));
 
   test('leave a connection to a transaction, however many there are', async () => {
     let asking = true;

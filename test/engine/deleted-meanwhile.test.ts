@@ -2,16 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUser } from '../../src/access/users.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
-import { startWebServer, type WebServer } from '../support/web-server.ts';
+import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 let service: TestService;
 let target: WebServer;
-/** Answers the requests that came so far. */
-const held: (() => void)[] = [];
 
 beforeAll(async () => {
   service = await startService({ netAllow: ['127.0.0.0/8'] }, { engine: true });
-  target = await startWebServer({ script: (_, response) => held.push(() => response.writeHead(503).end()) });
+  target = await startWebServer();
 });
 afterAll(async () => {
   await service.stop();
@@ -26,13 +24,19 @@ test.each([
   ['user', (user: TestUser) => deleteUser(service.database, user.id)],
 ])('a %s', async (what, remove) => {
   const [user, witness] = [await service.createUser(), await service.createUser()];
+  const released = Promise.withResolvers<void>();
+  target.script = async (request, response) => {
+    await released.promise;
+    scripts.accept('broken', 503)(request, response);
+  };
   const id = await createMonitor(user, `/${what}/deleted`);
   const witnessed = await createMonitor(witness, `/${what}/kept`);
-  await expect.poll(() => target.requests.filter(({ path }) => path.startsWith(`/${what}/`)).length, { timeout: 10_000 }).toBe(2);
+  const checked = () => [...new Set(target.requests.map(({ path }) => path))].filter((path) => path.startsWith(`/${what}/`));
+  await expect.poll(checked, { timeout: 20_000 }).toHaveLength(2);
   await remove(user, id);
-  for (const answer of held.splice(0)) answer();
+  released.resolve();
   await expect
-    .poll(async () => (await witness.api.get(`/api/monitors/${witnessed}`)).body.data.last_error, { timeout: 10_000 })
+    .poll(async () => (await witness.api.get(`/api/monitors/${witnessed}`)).body.data.last_error, { timeout: 20_000 })
     .toBe('HTTP 503');
   const left = await service.database.asEngine((em) =>
     em.execute(

@@ -54,8 +54,8 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
     await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
     engine.start();
     await expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain('for a reason on our side');
-    await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeGreaterThan(5);
-    await expect.poll(() => dueInSeconds(id), { timeout: 5000 }).toBeLessThan(11);
+    await expect.poll(() => dueInSeconds(id), { timeout: 15_000 }).toBeGreaterThan(5);
+    await expect.poll(() => dueInSeconds(id), { timeout: 12_000 }).toBeLessThan(11);
     await engine.stop();
     expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="our_fault"\} [1-9]/m);
     expect(await monitor(id)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
@@ -74,7 +74,7 @@ test('where nobody may ping, a ping monitor has no verdict', async () => {
   });
   await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
   engine.start();
-  await expect.poll(() => dueInSeconds(body.data.id), { timeout: 5000 }).toBeGreaterThan(5);
+  await expect.poll(() => dueInSeconds(body.data.id), { timeout: 15_000 }).toBeGreaterThan(5);
   await engine.stop();
   expect(await monitor(body.data.id)).toMatchObject({ status: 'pending', last_error: null });
   await user.api.delete(`/api/monitors/${body.data.id}`);
@@ -188,8 +188,8 @@ test('old statistics are forgotten, newer ones and incidents of the last 13 mont
         em.execute<{ n: number }[]>(`select count(*)::int as n from ${table} where monitor_id = ?`, [id]),
       )
     )[0]?.n;
-  await expect.poll(count('check_hours'), { timeout: 10_000 }).toBe(4);
-  await expect.poll(count('incidents'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(count('check_hours'), { timeout: 20_000 }).toBe(4);
+  await expect.poll(count('incidents'), { timeout: 20_000 }).toBe(2);
   await forgetful.stop();
 });
 

@@ -203,7 +203,7 @@ fault(
       await dueNow(); // instead of the pauses between a failing check and its confirmations
       return Promise.all([...ids.values()].map(async (id) => (await monitor(id)).status));
     };
-    await expect.poll(statuses, { timeout: 60_000, interval: 500 }).toEqual([...ids].map(() => 'down'));
+    await expect.poll(statuses, { timeout: 90_000, interval: 500 }).toEqual([...ids].map(() => 'down'));
     for (const [path, id] of ids) {
       const { body, text } = await user.api.get(`/api/monitors/${id}/incidents`);
       expect([path, body.data[0].cause]).toEqual([path, causes[path]]);
@@ -211,13 +211,13 @@ fault(
     }
     const [bytes, ms] = [Math.max(...seen.map((each) => each.bytes)), Math.max(...seen.map((each) => each.ms))];
     expect(bytes).toBeLessThan(16 * 2 ** 20); // what the sockets on both sides hold is sent, too
-    expect(ms).toBeLessThan(15_000);
+    expect(ms).toBeLessThan(25_000); // ten, and room for a slow machine
     expect(inner.connections).toBe(0);
     // Long, but with an end that is known.
     expect(await probeHttp(`http://nasty.example:${outer.port}/download`, net)).toMatchObject({ up: true });
     return `${ids.size} ways, all down with their cause; at most ${(bytes / 2 ** 20).toFixed(1)} MiB sent to us, the longest ${(ms / 1000).toFixed(1)} s`;
   },
-  90_000,
+  150_000,
 );
 
 /** 10 KB that become 10 MB, one after the other; together they are one gzip stream. */

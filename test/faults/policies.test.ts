@@ -88,7 +88,7 @@ fault(20, 'A foreign provider in an assignment: byte for byte the answer for an 
   let count = 0;
   for (const ask of asks) {
     await ask(unknown); // so that nothing is done for the first time
-    const [foreign, nobodys] = [await recorded(() => ask(theirs)), await recorded(() => ask(unknown))];
+    const [foreign, nobodys] = [await recordedWithKnownKey(() => ask(theirs)), await recordedWithKnownKey(() => ask(unknown))];
     expect(foreign.answer.status).toBe(404);
     expect(foreign.answer).toEqual(nobodys.answer);
     expect(foreign.statements.length).toBeGreaterThan(2);
@@ -98,6 +98,14 @@ fault(20, 'A foreign provider in an assignment: byte for byte the answer for an 
   expect((await other.api.get(path)).body.data).toEqual([]);
   return `${asks.length} ways to ask, the same bytes and the same ${count} statements`;
 });
+
+/** Every few seconds a key is looked up again, and its use is written; such a recording is made anew. */
+async function recordedWithKnownKey(ask: () => Promise<Answer>) {
+  for (let tries = 1; ; tries++) {
+    const recording = await recorded(ask);
+    if (tries === 5 || !recording.statements.some((text) => /door_find_api_key|last_used_at/.test(text))) return recording;
+  }
+}
 
 /** What the answer was but for what is the request's own, and what was sent to the database for it, in order. */
 async function recorded(ask: () => Promise<Answer>) {

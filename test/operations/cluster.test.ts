@@ -128,7 +128,7 @@ async function isAlive(pid: number): Promise<boolean> {
 }
 
 async function allGone(pids: number[]) {
-  await vi.waitFor(async () => expect(await Promise.all(pids.map(isAlive))).not.toContain(true), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await Promise.all(pids.map(isAlive))).not.toContain(true), { timeout: 30_000 });
 }
 
 async function queueAlert(database: Database) {

@@ -22,6 +22,8 @@ let inner: WebServer;
 let webhookUrl: string;
 let net: Net;
 let channels: Channels;
+/** For those that never answer. Everybody else has time, however slow the machine is. */
+let hasty: Channels;
 
 beforeAll(async () => {
   authority = await createAuthority();
@@ -38,7 +40,8 @@ beforeAll(async () => {
     TWILIO_AUTH_TOKEN: authToken,
     SMS_FROM: '+15005550006',
   });
-  channels = createChannels(delivery, net, { timeoutMs: 400 });
+  channels = createChannels(delivery, net, { timeoutMs: 20_000 });
+  hasty = createChannels(delivery, net, { timeoutMs: 400 });
 });
 
 beforeEach(() => {
@@ -52,19 +55,19 @@ afterAll(async () => {
 const ways = {
   Slack: {
     server: () => slack,
-    send: (what = message) => channels.slack.send({ webhookUrl }, what),
+    send: (what = message, by = channels) => by.slack.send({ webhookUrl }, what),
     accept: scripts.accept('ok'),
     refuse: (status: number, words: string) => scripts.accept(words, status),
   },
   Telegram: {
     server: () => api,
-    send: (what = message) => channels.telegram.send({ chatId: '-100123', token }, what),
+    send: (what = message, by = channels) => by.telegram.send({ chatId: '-100123', token }, what),
     accept: scripts.accept('{"ok":true,"result":{"message_id":1}}'),
     refuse: (status: number, description: string) => scripts.accept(JSON.stringify({ ok: false, error_code: status, description }), status),
   },
   Twilio: {
     server: () => api,
-    send: (what = message) => channels.sms.send({ phoneNumber: '+4915112345678' }, what),
+    send: (what = message, by = channels) => by.sms.send({ phoneNumber: '+4915112345678' }, what),
     accept: scripts.accept('{"sid":"SM1","status":"queued","error_message":null}', 201),
     refuse: (status: number, text: string) => scripts.accept(JSON.stringify({ code: 21211, message: text, status }), status),
   },
@@ -99,7 +102,7 @@ describe.each(Object.entries(ways))('%s', (service, { server, send, accept, refu
 
   test.each([
     ['seconds', () => '37', 37],
-    ['a date', () => new Date(Date.now() + 90_000).toUTCString(), 90],
+    ['a date', () => new Date(Date.now() + 90_000).toUTCString(), expect.toSatisfy((found: number) => found > 60 && found <= 90)],
     ['a date that has passed', () => new Date(0).toUTCString(), 1],
     ['more than a day', () => '9999999', 86_400],
     ['nonsense', () => 'soon', undefined],
@@ -110,8 +113,7 @@ describe.each(Object.entries(ways))('%s', (service, { server, send, accept, refu
     };
     const failure = await failureOf(send());
     expect(failure.permanent).toBe(false);
-    if (seconds === undefined) expect(failure.retryAfterSeconds).toBeUndefined();
-    else expect(Math.abs((failure.retryAfterSeconds ?? 0) - seconds)).toBeLessThanOrEqual(1);
+    expect(failure.retryAfterSeconds).toEqual(seconds);
   });
 
   test.each([500, 502, 503])('%i may pass', async (status) => {
@@ -123,12 +125,19 @@ describe.each(Object.entries(ways))('%s', (service, { server, send, accept, refu
   });
 
   test.each([
-    ['hangs', scripts.hang(), `${service} did not answer in time.`],
-    ['drips for ever', scripts.drip(), `${service} did not answer in time.`],
-    ['resets', scripts.reset(), `${service} could not be reached: connection closed before the answer was complete.`],
-  ])('one that %s may pass', async (_, script, reason) => {
+    ['hangs', scripts.hang()],
+    ['drips for ever', scripts.drip()],
+  ])('one that %s may pass', async (_, script) => {
     server().script = script;
-    expect(await failureOf(send())).toMatchObject({ permanent: false, message: reason });
+    expect(await failureOf(send(message, hasty))).toMatchObject({ permanent: false, message: `${service} did not answer in time.` });
+  });
+
+  test('one that resets may pass', async () => {
+    server().script = scripts.reset();
+    expect(await failureOf(send())).toMatchObject({
+      permanent: false,
+      message: `${service} could not be reached: connection closed before the answer was complete.`,
+    });
   });
 
   test('an endless refusal is cut', async () => {
