@@ -106,9 +106,11 @@ function readWorkers(text: string): number {
 
 /** One line that says what is wrong. */
 function describe(error: unknown): string {
+  // Where a name has several addresses, there is an error for each.
+  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0]);
   const { message, code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
   if (error instanceof BadSetting) return `Bad setting. ${message}`;
   if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code))
-    return `Cannot start. The database of DATABASE_URL cannot be reached: ${message}.`;
+    return `Cannot start. The database (DATABASE_URL, MIGRATE_DATABASE_URL) cannot be reached: ${message}.`;
   return error instanceof CannotDo ? message : `Cannot start. ${message}`;
 }

@@ -92,7 +92,7 @@ function readExpiry(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const date = new Date(text);
   const fault = expiryFault(date);
-  if (fault) throw new BadSetting(`--expires: ${fault.message}, such as 2030-01-31T00:00:00Z`);
+  if (fault) throw new BadSetting(`--expires, a time such as 2030-01-31T00:00:00Z, ${fault.message}`);
   return date;
 }
 

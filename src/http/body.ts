@@ -51,7 +51,7 @@ async function bytesOf(ctx: Context): Promise<Buffer> {
     if (status === 413) throw new Refusal('body_too_large', `A body may have at most ${bodyLimitBytes} bytes.`);
     if (status === 415) throw new Refusal('unsupported_media_type', 'The Content-Encoding of the body is not supported.');
     if (type === 'request.aborted') throw new Refusal('malformed_request', 'The body ended before its announced length.');
-    throw new Refusal('malformed_encoding', 'The body does not fit its Content-Length or Content-Encoding.', { cause: error });
+    throw new Refusal('malformed_encoding', 'The body does not fit its Content-Length or Content-Encoding.');
   }
   return Buffer.from((ctx.request as { body?: string }).body ?? '', 'binary');
 }

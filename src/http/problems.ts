@@ -52,8 +52,12 @@ export interface ProblemBody {
   errors?: Invalid['faults'];
 }
 
-/** What may not stand in a path as it is (RFC 3986); clients send it all the same. */
 const notInPath = /[^\w!$&'()*+,;=:@/.~%-]|%(?![\da-f]{2})/gi;
+
+/** A path as RFC 3986 has it; clients send other characters all the same. */
+export function instanceOf(path: string): string {
+  return path.replace(notInPath, encodeURIComponent);
+}
 
 /** An RFC 9457 body. */
 export function problemBody(refusal: Refusal, about: { publicUrl: string; instance: string; requestId: string }): ProblemBody {
@@ -63,7 +67,7 @@ export function problemBody(refusal: Refusal, about: { publicUrl: string; instan
     title,
     status,
     detail: refusal.message,
-    instance: about.instance.replace(notInPath, encodeURIComponent),
+    instance: instanceOf(about.instance),
     code: refusal.code,
     request_id: about.requestId,
     ...(refusal instanceof AlreadyCreated && { id: refusal.id }),

@@ -92,7 +92,7 @@ export async function listen({ host, port, publicUrl, settings }: Place): Promis
       const answer = listener;
       listener = (request, response) => {
         response.setHeader('Connection', 'close');
-        if (request.url === '/readyz') answerUnavailable(request, response, 'The service is stopping.', url);
+        if (pathOf(request) === '/readyz') answerUnavailable(request, response, 'The service is stopping.', url);
         else answer(request, response);
       };
     },
@@ -142,10 +142,14 @@ function answerUnavailable(request: IncomingMessage, response: ServerResponse, d
 }
 
 function answerBare(request: IncomingMessage, response: ServerResponse, refusal: BareRefusal, publicUrl: string) {
-  const body = bareProblem(refusal, request.url ?? '/', publicUrl);
+  const body = bareProblem(refusal, pathOf(request), publicUrl);
   response.statusCode = body.status;
   response.setHeader('Content-Type', 'application/problem+json').setHeader('X-Request-Id', body.request_id);
   response.end(JSON.stringify(body));
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '/';
 }
 
 const parserProblems: Record<string, BareRefusal> = {

@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino';
 import type { Answerer } from '../http/admission.ts';
 import type { Operation } from '../http/contract.ts';
 import type { AnyInput } from '../http/input.ts';
+import { instanceOf } from '../http/problems.ts';
 import { isUnchanged, requireVersion } from '../http/versions.ts';
 import { aboutTheSame, closed, fittingExample } from './examples.ts';
 import { readPrefer } from './prefer.ts';
@@ -79,7 +80,7 @@ function writeOther(ctx: Context, { statusCode, headers = {}, body }: IHttpRespo
   if (body === undefined) return;
   ctx.set('Cache-Control', 'no-store');
   const problem = body as { code: string };
-  const about = { type: `${publicUrl}/docs/problems/${problem.code}`, instance: ctx.path, request_id: ctx.state.requestId };
+  const about = { type: `${publicUrl}/docs/problems/${problem.code}`, instance: instanceOf(ctx.path), request_id: ctx.state.requestId };
   writeBody(ctx, { ...problem, ...about, status: statusCode }, 'application/problem+json');
 }
 

@@ -2,18 +2,22 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
+import { inHostsFile } from './hosts-file.ts';
 import { NetFault, toNetFault } from './net-fault.ts';
 
 /** Where requests may go, and who turns names into addresses. */
 export interface Net {
   /** Ranges that are open although they are not public (NET_ALLOW). */
   allow: Ranges;
-  /** Instead of the system's resolver. All addresses of the name. */
+  /** Instead of /etc/hosts and DNS. All addresses of the name. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
-/** For URLs that the operator has set: they may point anywhere. */
-export const anywhere: Net = { allow: parseRanges(['0.0.0.0/0', '::/0']) };
+/** For URLs that the operator has set: they may point anywhere, and names mean what they mean on this machine. */
+export const anywhere: Net = {
+  allow: parseRanges(['0.0.0.0/0', '::/0']),
+  lookup: (hostname) => systemLookup(hostname, { all: true }),
+};
 
 /**
  * All addresses of a host, each judged. One that is not allowed refuses them all: a name that has a public and a private
@@ -28,22 +32,32 @@ export async function resolveHost(host: string, { allow, lookup = lookUpAll }: N
   return addresses;
 }
 
-const dns = new Resolver({ timeout: 2500, tries: 2 });
-/** DNS has no address, or there is no DNS. */
-const unknown = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED']);
+/** DNS says that there is no address. Everything else only says that it could not be found out. */
+const unknown = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /**
- * Asks DNS itself: the system's own way to look names up has a handful of threads, and a few names whose servers are silent
- * would keep everybody waiting. What DNS does not know may still stand in /etc/hosts or under a search domain.
+ * The addresses that /etc/hosts or DNS have for a name. Not by the system's own way to look names up: that has a handful of
+ * threads, and a few names whose servers are silent would keep everybody waiting, the database included.
  */
-export async function lookUpAll(hostname: string, resolver = dns): Promise<LookupAddress[]> {
+export async function lookUpAll(hostname: string, resolver = currentResolver()): Promise<LookupAddress[]> {
+  const listed = inHostsFile(hostname);
+  if (listed.length > 0) return listed;
   const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const [ipv4, ipv6] = answers;
   const addresses = [...withFamily(ipv4, 4), ...withFamily(ipv6, 6)];
   if (addresses.length > 0) return addresses;
   const isUnknown = answers.every((answer) => answer.status === 'fulfilled' || unknown.has(answer.reason.code));
-  if (!isUnknown) throw new NetFault('our_side', 'DNS did not answer');
-  return systemLookup(hostname, { all: true });
+  throw isUnknown ? new NetFault('dns', 'DNS name not found') : new NetFault('our_side', 'DNS did not answer');
+}
+
+const newResolver = () => new Resolver({ timeout: 2500, tries: 2 });
+let known = newResolver();
+
+/** One resolver reads the servers of this machine once; they change where it joins another network. */
+function currentResolver(): Resolver {
+  const fresh = newResolver();
+  if (String(fresh.getServers()) !== String(known.getServers())) known = fresh;
+  return known;
 }
 
 function withFamily(answer: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {

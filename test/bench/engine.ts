@@ -12,6 +12,7 @@ import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
+import { Pinger } from '../../src/monitoring/engine/probe-ping.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
 import { databaseUrl } from '../support/database-url.ts';
@@ -103,7 +104,7 @@ function engineOf(database: Database, onLateness?: (ms: number) => void): Engine
   const metrics = createMetrics();
   if (onLateness) metrics.lateness.observe = (seconds: unknown) => onLateness(Number(seconds) * 1000);
   const net = { allow: parseRanges(['127.0.0.0/8']), lookup: async () => [{ address: '127.0.0.1', family: 4 }] };
-  return new Engine({ database, net, ping: Promise.resolve(undefined), log, metrics });
+  return new Engine({ database, net, pinger: new Pinger(Promise.resolve(undefined)), log, metrics });
 }
 
 async function checked(database: Database): Promise<number> {

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
-import { findPing } from '../../src/monitoring/engine/probe-ping.ts';
+import { findPing } from '../../src/monitoring/engine/ping-programs.ts';
+import { Pinger, probePing } from '../../src/monitoring/engine/probe-ping.ts';
 import { SleepWatch } from '../../src/monitoring/engine/sleep-watch.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { urlOf } from '../support/database.ts';
@@ -47,7 +48,7 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
     const engine = new Engine({
       database: service.database,
       net: { allow: parseRanges([]), lookup },
-      ping: Promise.resolve(undefined),
+      pinger: new Pinger(Promise.resolve(undefined)),
       log,
       metrics,
     });
@@ -68,7 +69,7 @@ test('where nobody may ping, a ping monitor has no verdict', async () => {
   const engine = new Engine({
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
-    ping: Promise.resolve(undefined),
+    pinger: new Pinger(Promise.resolve(undefined)),
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
   });
@@ -90,7 +91,7 @@ test('a slow database is not taken for a sleep: what was found out meanwhile is 
   const engine = new Engine({
     database: { asEngine } as Database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
-    ping: Promise.resolve(undefined),
+    pinger: new Pinger(Promise.resolve(undefined)),
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
   });
@@ -110,7 +111,7 @@ test('a check that never ends does not take the room of the others for ever', as
   const engine = new Engine({
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
-    ping: new Promise(() => {}),
+    pinger: new Pinger(new Promise(() => {})),
     log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),
     metrics: createMetrics(),
     concurrency: 1,
@@ -125,19 +126,34 @@ test('a check that never ends does not take the room of the others for ever', as
   await target.close();
 }, 90_000);
 
-test('a sleep of this process is noticed by either clock, once', () => {
+test('a sleep of this process is noticed by either clock, until it is forgotten', () => {
   const watch = new SleepWatch();
-  expect(watch.isOver()).toBe(false);
+  const sleeps = () => {
+    const [first, again] = [watch.hasEnded(), watch.hasEnded()];
+    watch.forget();
+    return [first, again, watch.hasEnded()];
+  };
+  expect(sleeps()).toEqual([false, false, false]);
   const { now } = Date;
   Date.now = () => now() + 6000;
-  expect([watch.isOver(), watch.isOver()]).toEqual([true, false]);
+  expect(sleeps()).toEqual([true, true, false]);
   expect(performance.now() - watch.awakeSinceMs()).toBeLessThan(1000);
   Date.now = now;
   const steady = performance.now.bind(performance);
   performance.now = () => steady() + 6000;
-  expect([watch.isOver(), watch.isOver()]).toEqual([true, false]);
+  expect(sleeps()).toEqual([true, true, false]);
   performance.now = steady;
   watch.stop();
+});
+
+test('a name whose server is silent does not hold up the pings of others', async () => {
+  const lookup = (name: string) =>
+    name === 'shop.example' ? Promise.resolve([{ address: '127.0.0.1', family: 4 }]) : new Promise<never>(() => {});
+  const net = { allow: parseRanges(['127.0.0.0/8']), lookup };
+  const pinger = new Pinger(Promise.resolve(async (addresses) => new Map(addresses.map((address) => [address, 1]))));
+  const silent = probePing('silent.example', net, pinger);
+  expect(await Promise.race([silent, probePing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
+  expect(await silent).toMatchObject({ message: 'DNS did not answer, timed out after 10 s' });
 });
 
 test.runIf((await findPing(['fping'])) !== undefined)('500 addresses are pinged at once', async () => {

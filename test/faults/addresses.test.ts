@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeHttp } from '../../src/monitoring/engine/probe-http.ts';
-import { probePings } from '../../src/monitoring/engine/probe-ping.ts';
+import { Pinger, probePing } from '../../src/monitoring/engine/probe-ping.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
@@ -109,14 +109,14 @@ fault(14, 'Addresses in every disguise: all refused for checks and webhooks', as
     expect([host, answer.status, answer.body.errors?.[0].pointer]).toEqual([host, 422, '/webhook_url']);
     // What was stored before the rules, or before the operator narrowed them.
     expect([host, await probeHttp(`http://${host}:${inner.port}/`, net)]).toEqual([host, notAllowed]);
-    expect([host, await probePings([bare], net, recorder.ping)]).toEqual([host, [notAllowed]]);
+    expect([host, await probePing(bare, net, recorder.pinger)]).toEqual([host, notAllowed]);
     refusals += 3;
   }
   // A name is judged by what it leads to, when it is used.
   for (const address of ['127.0.0.1', '0.0.0.0', '10.0.0.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', ...ipv6]) {
     names.set('shop.example', [[address]]).set('hooks.slack.com', [[address]]);
     expect([address, await probeHttp(`http://shop.example:${inner.port}/`, net)]).toEqual([address, notAllowed]);
-    expect([address, await probePings(['shop.example'], net, recorder.ping)]).toEqual([address, [notAllowed]]);
+    expect([address, await probePing('shop.example', net, recorder.pinger)]).toEqual([address, notAllowed]);
     const { status, body } = await testWebhook();
     expect([address, status, body.detail]).toEqual([address, 502, expect.stringContaining('address not allowed')]);
     refusals += 3;
@@ -131,10 +131,12 @@ const notAllowed = { up: false, cause: 'address_not_allowed', statusCode: null }
 /** Pings nobody, and remembers whom it should have. */
 const recorder = {
   pinged: [] as string[],
-  ping: async (addresses: string[]) => {
-    recorder.pinged.push(...addresses);
-    return new Map(addresses.map((address) => [address, 1]));
-  },
+  pinger: new Pinger(
+    Promise.resolve(async (addresses: string[]) => {
+      recorder.pinged.push(...addresses);
+      return new Map(addresses.map((address) => [address, 1]));
+    }),
+  ),
 };
 
 /** Each by a user of its own, because tests are limited. */
@@ -157,7 +159,7 @@ fault(15, 'A name that is public first and private next, and one that is both: r
   names.set('both.example', [[outside, inside]]).set('turned.example', [[inside, outside]]);
   for (const name of ['both.example', 'turned.example']) {
     expect(await probeHttp(`http://${name}:${outer.port}/`, net)).toEqual(notAllowed);
-    expect(await probePings([name], net, recorder.ping)).toEqual([notAllowed]);
+    expect(await probePing(name, net, recorder.pinger)).toEqual(notAllowed);
     names.set('hooks.slack.com', names.get(name) ?? []);
     expect((await testWebhook()).body.detail).toContain('address not allowed');
   }
@@ -264,7 +266,7 @@ fault(17, 'Ping targets -f, ;id, $(id), a name that resolves to loopback: refuse
     const updated = await user.api.put(`/api/monitors/${own}`, { json: { url } });
     expect([url, created.status, updated.status]).toEqual([url, 422, 422]);
     // Even if it stood in the database, it would not get as far as the program.
-    const [result] = await probePings([url], net, recorder.ping);
+    const result = await probePing(url, net, recorder.pinger);
     expect([url, result]).toEqual([url, expect.objectContaining({ up: false })]);
   }
   names
@@ -272,7 +274,7 @@ fault(17, 'Ping targets -f, ;id, $(id), a name that resolves to loopback: refuse
     .set('loop6.example', [['::1']])
     .set('mixed.example', [['8.8.8.8', '127.0.0.1']]);
   for (const name of ['loop.example', 'loop6.example', 'mixed.example', 'localhost']) {
-    expect([name, await probePings([name], net, recorder.ping)]).toEqual([name, [notAllowed]]);
+    expect([name, await probePing(name, net, recorder.pinger)]).toEqual([name, notAllowed]);
   }
   expect(recorder.pinged).toEqual([]);
   return `${targets.length} targets and 4 names refused, 0 echo requests`;

@@ -111,12 +111,12 @@ test.each([
   [
     ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'all', '--expires', '2020-01-01'],
     '',
-    /^Bad setting\. --expires: must be in the future, such as .*\n$/,
+    /^Bad setting\. --expires, a time such as .*, must be in the future\n$/,
   ],
   [
     ['key', 'create', '--user', 'nobody@example.com', '--name', 'a', '--scopes', 'all', '--expires', '+020000-01-01T00:00:00Z'],
     '',
-    /^Bad setting\. --expires: must be a time before the year 10000.*\n$/,
+    /^Bad setting\. --expires, .*, must be a time before the year 10000.*\n$/,
   ],
   [
     ['key', 'create', '--user', 'nobody@example.com', '--name', 'a\nb', '--scopes', 'all'],

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 
-/** A DNS server on loopback. A name has an IPv4 address, or is not known (null), or is never answered (undefined). */
+/** A DNS server on loopback. A name has an IPv4 address, or is not known (null), never answered (undefined), or SERVFAIL. */
 export async function startDnsServer(addressOf: (name: string) => string | null | undefined) {
   const socket = createSocket('udp4');
   socket.on('message', (question, from) => {
@@ -9,9 +9,9 @@ export async function startDnsServer(addressOf: (name: string) => string | null 
     const address = addressOf(name);
     if (address === undefined) return;
     const isIpv4 = question.readUInt16BE(end) === 1;
-    const answers = address !== null && isIpv4 ? [addressRecord(address)] : [];
+    const answers = address !== null && address !== 'SERVFAIL' && isIpv4 ? [addressRecord(address)] : [];
     const head = Buffer.from(question.subarray(0, 12));
-    head.writeUInt16BE(address === null ? 0x8183 : 0x8180, 2); // NXDOMAIN, or no error
+    head.writeUInt16BE(address === null ? 0x8183 : address === 'SERVFAIL' ? 0x8182 : 0x8180, 2);
     head.writeUInt16BE(answers.length, 6);
     head.fill(0, 8); // nothing about other servers
     socket.send(Buffer.concat([head, question.subarray(12, end + 4), ...answers]), from.port, from.address);

@@ -68,15 +68,10 @@ export class Dispatcher {
   }
 
   async #tick() {
-    const open = this.#openChannels();
-    if (open.length === 0) return;
-    const wanted = {
-      limit: Math.min(...open.map(({ room }) => room)),
-      channels: open.map(({ channel }) => channel),
-      busyProviders: [...this.#busy.keys()],
-    };
+    const room = this.#room();
+    const busyProviders = [...this.#busy.keys()];
     try {
-      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, wanted));
+      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, { room, busyProviders }));
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const [{ channel }] = alerts as [LeasedAlert];
@@ -88,11 +83,11 @@ export class Dispatcher {
     }
   }
 
-  #openChannels(): { channel: ProviderType; room: number }[] {
-    const busy = Map.groupBy(this.#busy.values(), ({ channel }) => channel);
-    return (Object.keys(this.#parts.channels) as ProviderType[])
-      .map((channel) => ({ channel, room: atOnce - (busy.get(channel)?.length ?? 0) }))
-      .filter(({ room }) => room > 0);
+  #room(): Map<ProviderType, number> {
+    const channels = Object.keys(this.#parts.channels) as ProviderType[];
+    const room = new Map(channels.map((channel) => [channel, atOnce]));
+    for (const { channel } of this.#busy.values()) room.set(channel, (room.get(channel) ?? 0) - 1);
+    return room;
   }
 
   async #sendInTurn(alerts: LeasedAlert[]) {

@@ -43,46 +43,29 @@ const leaseSeconds = 60;
 /** Takes alerts that are due, the recovery of an incident only after its "down" is done with. */
 export async function leaseAlerts(
   em: SqlEntityManager,
-  { limit, channels, busyProviders }: { limit: number; channels: ProviderType[]; busyProviders: number[] },
+  { room, busyProviders }: { room: Map<ProviderType, number>; busyProviders: number[] },
 ): Promise<LeasedAlert[]> {
-  const rows = await em.execute<
-    {
-      id: number;
-      user_id: number;
-      provider_id: number;
-      channel: ProviderType;
-      subject: string;
-      body: string;
-      attempts: number;
-      age: number;
-      token: number;
-    }[]
-  >(
+  return em.execute<LeasedAlert[]>(
     `with due as (
-       select a.id, p.provider_type from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
-        where a.status = 'pending' and a.next_attempt_at <= now() and not (a.provider_id = any (?::bigint[]))
-          and p.provider_type = any (?::text[])
-          and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
-                and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
-        order by a.next_attempt_at limit ? for update of a skip locked
+       select next.* from unnest(?::text[], ?::int[]) as open (channel, room), lateral (
+         select a.id, open.channel from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
+          where a.status = 'pending' and a.next_attempt_at <= now() and p.provider_type = open.channel
+            and not (a.provider_id = any (?::bigint[]))
+            and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
+                  and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
+          order by a.next_attempt_at limit open.room for update of a skip locked
+       ) next
      )
      update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
        from due where a.id = due.id
-     returning a.id, a.user_id, a.provider_id, due.provider_type as channel, a.subject, a.body, a.attempts,
-               extract(epoch from now() - a.created_at)::float8 as age, a.lease_token as token`,
-    [`{${busyProviders.join(',')}}`, `{${channels.join(',')}}`, limit, leaseSeconds],
+     returning a.id, a.user_id as "userId", a.provider_id as "providerId", due.channel, a.subject, a.body, a.attempts,
+               extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token`,
+    [arrayOf(room.keys()), arrayOf(room.values()), arrayOf(busyProviders), leaseSeconds],
   );
-  return rows.map((row) => ({
-    id: row.id,
-    userId: row.user_id,
-    providerId: row.provider_id,
-    channel: row.channel,
-    subject: row.subject,
-    body: row.body,
-    attempts: row.attempts,
-    ageSeconds: row.age,
-    token: row.token,
-  }));
+}
+
+function arrayOf(values: Iterable<string | number>): string {
+  return `{${[...values].join(',')}}`;
 }
 
 /** Gives alerts back that were not tried, or not to the end: we are stopping, and others need not wait for the lease. */

@@ -7,7 +7,7 @@ import type { Tracer } from '../../trace.ts';
 import { type Claim, claimDueMonitors, leaseSeconds, releaseClaims, spreadOverdue } from './claim.ts';
 import { OurFault } from './our-fault.ts';
 import { probeHttp } from './probe-http.ts';
-import { type Ping, probePings } from './probe-ping.ts';
+import { type Pinger, probePing } from './probe-ping.ts';
 import { type Checked, recordResults } from './record.ts';
 import { SleepWatch } from './sleep-watch.ts';
 import type { CheckResult } from './transition.ts';
@@ -15,8 +15,7 @@ import type { CheckResult } from './transition.ts';
 export interface EngineParts {
   database: Database;
   net: Net;
-  /** How this machine pings; undefined where it may not. Finding out takes a moment, which nothing else waits for. */
-  ping: Promise<Ping | undefined>;
+  pinger: Pinger;
   log: Logger;
   metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineFaults'>;
   tracer?: Tracer | undefined;
@@ -57,8 +56,8 @@ export class Engine {
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    this.#sleep.stop();
     await this.#turn;
+    this.#sleep.stop();
     const open = [...this.#underWay.keys(), ...this.#spoilt.splice(0)];
     await this.#write(this.#checked.splice(0), open, 0);
   }
@@ -66,7 +65,10 @@ export class Engine {
   /** One round; returns how long to wait before the next. */
   async #tick(): Promise<number> {
     try {
-      if (this.#sleep.isOver()) await this.#parts.database.asEngine(spreadOverdue);
+      if (this.#sleep.hasEnded()) {
+        await this.#parts.database.asEngine(spreadOverdue);
+        this.#sleep.forget();
+      }
       this.#giveUpEndless();
       await this.#writeDone();
       const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
@@ -121,34 +123,19 @@ export class Engine {
 
   #check(claims: Claim[]) {
     for (const claim of claims) {
-      this.#underWay.set(claim, performance.now());
-      this.#parts.metrics.lateness.observe(claim.latenessMs / 1000);
-    }
-    for (const claim of claims.filter(({ type }) => type === 'http')) {
       const startedMs = performance.now();
-      probeHttp(claim.url, this.#parts.net).then(
+      this.#underWay.set(claim, startedMs);
+      this.#parts.metrics.lateness.observe(claim.latenessMs / 1000);
+      this.#probe(claim).then(
         (result) => this.#finish(claim, result, startedMs),
         (error: unknown) => this.#spoil(claim, error, startedMs),
       );
     }
-    const pings = claims.filter(({ type }) => type === 'ping');
-    if (pings.length > 0) void this.#checkPings(pings);
   }
 
-  async #checkPings(claims: Claim[]) {
-    const ping = await this.#parts.ping;
-    const startedMs = performance.now();
-    try {
-      if (!ping) throw new OurFault('neither fping nor ping may be used on this machine');
-      const results = await probePings(
-        claims.map(({ url }) => url),
-        this.#parts.net,
-        ping,
-      );
-      for (const [index, result] of results.entries()) this.#finish(claims[index] as Claim, result, startedMs);
-    } catch (error) {
-      for (const claim of claims) this.#spoil(claim, error, startedMs);
-    }
+  #probe({ type, url }: Claim): Promise<CheckResult | OurFault> {
+    const { net, pinger } = this.#parts;
+    return type === 'http' ? probeHttp(url, net) : probePing(url, net, pinger);
   }
 
   #finish(claim: Claim, result: CheckResult | OurFault, startedMs: number) {

@@ -7,15 +7,17 @@ export class SleepWatch {
   // The one clock stands still while a machine sleeps, the other may be set at any time.
   #beat = { steadyMs: performance.now(), wallMs: Date.now() };
   #awakeSinceMs = 0;
-  #isOver = false;
+  #hasEnded = false;
   readonly #timer = setInterval(() => this.#look(), beatMs).unref();
 
-  /** Whether there was a sleep since this was last asked. */
-  isOver(): boolean {
+  /** Whether there was a sleep that is not yet forgotten. */
+  hasEnded(): boolean {
     this.#look();
-    const isOver = this.#isOver;
-    this.#isOver = false;
-    return isOver;
+    return this.#hasEnded;
+  }
+
+  forget() {
+    this.#hasEnded = false;
   }
 
   /** On the monotonic clock. */
@@ -32,7 +34,7 @@ export class SleepWatch {
     const now = { steadyMs: performance.now(), wallMs: Date.now() };
     if (Math.max(now.steadyMs - this.#beat.steadyMs, now.wallMs - this.#beat.wallMs) > asleepMs) {
       this.#awakeSinceMs = now.steadyMs;
-      this.#isOver = true;
+      this.#hasEnded = true;
     }
     this.#beat = now;
   }

@@ -9,7 +9,8 @@ import type { Tracer } from '../../trace.ts';
 import { Dispatcher } from '../alerts/dispatcher.ts';
 import { createChannels } from '../channels/channels.ts';
 import { Engine } from './engine.ts';
-import { findPing } from './probe-ping.ts';
+import { findPing } from './ping-programs.ts';
+import { Pinger } from './probe-ping.ts';
 
 interface Parts {
   config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays'>;
@@ -28,7 +29,7 @@ export function startEngine({ config, database, secretKeys, log, metrics, tracer
     if (!found) log.warn('Neither fping nor ping may be used on this machine: ping monitors are not checked');
     return found;
   });
-  const engine = new Engine({ database, net, ping, log, metrics, tracer });
+  const engine = new Engine({ database, net, pinger: new Pinger(ping), log, metrics, tracer });
   const dispatcher = new Dispatcher({
     database,
     channels: createChannels(config.delivery, net),
