@@ -115,8 +115,10 @@ async function exchange(
       reject(new NetFault('protocol', 'the answer switches to another protocol'));
     });
     // Whatever else may end a connection without an answer and without an error: nobody shall wait for ever.
-    request.once('close', () => reject(new NetFault('reset', 'connection closed before the answer was complete')));
+    const endWithoutAnswer = () => reject(new NetFault('reset', 'connection closed before the answer was complete'));
+    request.once('close', endWithoutAnswer);
     request.once('response', (answer) => {
+      request.off('close', endWithoutAnswer);
       answer.on('error', () => {}); // whoever reads it hears of it; after a redirect nobody does
       if ((answer.statusCode ?? 0) >= 100) return resolve(answer);
       answer.destroy();
