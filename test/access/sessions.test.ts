@@ -29,7 +29,7 @@ test('createSession: 201 with a cookie that scripts cannot read, and who is sign
 });
 
 test('over https the cookie is Secure and bound to the host', async () => {
-  const secure = await startService({}, { publicUrl: 'https://sitekeeper.example.com' });
+  const secure = await startService({}, { database: service.database, publicUrl: 'https://sitekeeper.example.com' });
   try {
     const account = await secure.createUser(password);
     const { headers } = await secure.stranger.post('/api/session', { json: { email: account.email, password } });
@@ -216,7 +216,7 @@ test('createUser: 403 while sign-up is closed', async () => {
 });
 
 test('createUser: 201 where it is open, then signing in works; 409 for an address that is taken, in any case', async () => {
-  const open = await startService({ signupOpen: true });
+  const open = await startService({ signupOpen: true }, { database: service.database });
   try {
     const { status, body, headers } = await open.stranger.post('/api/users', { json: { email: 'New@example.com', password } });
     expect([status, body.data.email, headers.get('Set-Cookie')]).toEqual([201, 'New@example.com', null]);

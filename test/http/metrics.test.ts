@@ -1,21 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
+import type { Database } from '../../src/db/database.ts';
 import { serveMetrics } from '../../src/http/metrics-page.ts';
 import { createMetrics, watchProcess } from '../../src/metrics.ts';
+import { createDatabase } from '../support/database.ts';
 import { createUserWithRows } from '../support/rows-everywhere.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const token = 'let-me-see-the-metrics';
 const host = '127.0.0.1';
 const bearer = { headers: { Authorization: `Bearer ${token}` } };
+let database: Database;
 let service: TestService;
 
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
 afterEach(() => service.stop());
 
 async function start(metrics: Config['metrics']) {
-  service = await startService({ metrics });
+  service = await startService({ metrics }, { database });
   return `${service.url}/metrics`;
 }
 
@@ -48,7 +55,7 @@ test('with a port of their own they are there and not beside the APIs', async ()
 });
 
 test('what waits to be sent is told as it is now, not as it was when last asked', async () => {
-  await start({ host });
+  service = await startService();
   const metrics = createMetrics();
   watchProcess(metrics, service.database);
   await createUserWithRows(service);

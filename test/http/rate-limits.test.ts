@@ -1,9 +1,18 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { createDatabase } from '../support/database.ts';
 import { startService } from '../support/service.ts';
 
+let database: Database;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
 test('over the limit: 429 with Retry-After, and every answer says how much is left', async () => {
-  const service = await startService({ rateLimitPerMinute: 50 });
+  const service = await startService({ rateLimitPerMinute: 50 }, { database });
   try {
     const { api } = await service.createUser();
     const answers = await Promise.all(Array.from({ length: 100 }, () => api.get('/api/monitors')));
@@ -20,7 +29,7 @@ test('over the limit: 429 with Retry-After, and every answer says how much is le
 });
 
 test('two keys of one user share the limit of the user, refusals count too', async () => {
-  const service = await startService({ rateLimitPerMinute: 10 });
+  const service = await startService({ rateLimitPerMinute: 10 }, { database });
   try {
     const user = await service.createUser();
     const clients = await Promise.all([1, 2, 3].map(() => user.withScopes('providers:read')));
@@ -33,7 +42,7 @@ test('two keys of one user share the limit of the user, refusals count too', asy
 });
 
 test('a key over its own limit does not shut out the other keys of its user', async () => {
-  const service = await startService({ rateLimitPerMinute: 10 });
+  const service = await startService({ rateLimitPerMinute: 10 }, { database });
   try {
     const user = await service.createUser();
     const [runaway, other] = [await user.withScopes('monitors:read'), await user.withScopes('monitors:read')];
@@ -48,7 +57,7 @@ test('a key over its own limit does not shut out the other keys of its user', as
 });
 
 test('callers without a key share the limit of their address; health checks are exempt', async () => {
-  const service = await startService({ rateLimitPerMinute: 50 });
+  const service = await startService({ rateLimitPerMinute: 50 }, { database });
   try {
     const statuses = [];
     for (let call = 0; call < 8; call++) statuses.push((await service.stranger.get(call % 2 ? '/api/nope' : '/api/monitors')).status);
@@ -63,7 +72,7 @@ test('callers without a key share the limit of their address; health checks are 
 
 test('X-Forwarded-For counts only behind a trusted proxy, IPv6 by its /64', async () => {
   const calls = async (trustedProxies: string[], addresses: string[]) => {
-    const service = await startService({ rateLimitPerMinute: 10, trustedProxies });
+    const service = await startService({ rateLimitPerMinute: 10, trustedProxies }, { database });
     try {
       const statuses = [];
       for (const address of addresses)

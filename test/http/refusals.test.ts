@@ -226,7 +226,7 @@ test('a page of any origin may read the answer and its headers', async () => {
 });
 
 test('CORS_ORIGINS narrows that to the origins it names', async () => {
-  const narrow = await startService({ corsOrigins: ['https://app.example.com'] });
+  const narrow = await startService({ corsOrigins: ['https://app.example.com'] }, { database: service.database });
   try {
     const origin = async (given: string) =>
       (await narrow.stranger.get('/api/monitors', { headers: { Origin: given } })).headers.get('Access-Control-Allow-Origin');

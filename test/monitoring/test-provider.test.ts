@@ -56,7 +56,7 @@ test('502 when the other side hangs up', async () => {
 });
 
 test('503 delivery_not_configured names the setting that is missing', async () => {
-  const bare = await startService();
+  const bare = await startService({}, { database: service.database });
   const { api } = await bare.createUser();
   for (const [type, setting] of [
     ['email', 'SMTP_URL'],

@@ -14,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A command of an operator, with what is typed into it. */
-function operate(args: string[], typed = '', settings: Record<string, string> = {}): Promise<{ code: number | null; printed: string }> {
+function operate(args: string[], typed = ''): Promise<{ code: number | null; printed: string }> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME, ...settings } });
+  const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME } });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data) => {
@@ -44,18 +44,28 @@ const signIn = (url: string, email: string, password: string) =>
     body: JSON.stringify({ email, password }),
   });
 
+test('migrate --plan on an empty folder names every migration and leaves the folder empty; after migrate there is none', async () => {
+  const { code, printed } = await operate(['migrate', '--plan']);
+  expect([code, printed]).toEqual([0, expect.stringMatching(/^These would run, in one transaction:\n {2}0001_\w+\n {2}0002_/)]);
+  expect(await readdir(folder)).toEqual([]);
+  expect((await operate(['migrate'])).code).toBe(0);
+  expect(await operate(['migrate', '--plan'])).toEqual({ code: 0, printed: 'Nothing to run: the database is up to date.\n' });
+});
+
 test('an operator adds a user and a key, sets a password and deletes the user; nothing secret is in the log', async () => {
   expect(await operate(['user', 'add', 'ada@example.com'], 'first password\n')).toEqual({
     code: 0,
     printed: 'User 1 (ada@example.com) was added.\n',
   });
+  expect((await operate(['user', 'password', 'ADA@example.com'], 'second password\n')).code).toBe(0);
   const created = await operate(['key', 'create', '--user', 'ada@example.com', '--name', 'CI', '--scopes', 'websites:read,websites:write']);
   const key = created.printed.trim();
   expect(key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
 
   const log = await whileServing(async (url, service) => {
     const authorization = { Authorization: `Bearer ${key}` };
-    const cookie = (await signIn(url, 'ada@example.com', 'first password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    expect((await signIn(url, 'ada@example.com', 'first password')).status).toBe(401);
+    const cookie = (await signIn(url, 'ada@example.com', 'second password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
     expect(cookie).toContain('sitekeeper_session=');
     expect((await fetch(`${url}/api/session`, { headers: { Cookie: cookie } })).status).toBe(200);
     await signIn(url, 'ada@example.com', 'mistyped password');
@@ -74,6 +84,7 @@ test('an operator adds a user and a key, sets a password and deletes the user; n
       second,
       cookie.split('=')[1] ?? '',
       'first password',
+      'second password',
       'mistyped password',
       'website password',
       'stkp_mistyped',
@@ -83,12 +94,6 @@ test('an operator adds a user and a key, sets a password and deletes the user; n
     return service.printed();
   });
   expect(log).toContain('"operation":"createWebsite"');
-
-  expect((await operate(['user', 'password', 'ADA@example.com'], 'second password\n')).code).toBe(0);
-  await whileServing(async (url) => {
-    expect((await signIn(url, 'ada@example.com', 'first password')).status).toBe(401);
-    expect((await signIn(url, 'ada@example.com', 'second password')).status).toBe(201);
-  });
 
   expect((await operate(['user', 'delete', 'ada@example.com'])).printed).toBe('User 1 (ada@example.com) was deleted with all data.\n');
   await whileServing(async (url) => {
@@ -128,27 +133,6 @@ test.each([
   const { code, printed } = await operate(args, typed);
   expect(code).toBe(1);
   expect(printed).toMatch(line);
-});
-
-test('while the service runs on the embedded database, an operator is told so', async () => {
-  await whileServing(async () => {
-    const { code, printed } = await operate(['user', 'add', 'c@example.com'], 'some password\n');
-    expect([code, printed]).toEqual([1, expect.stringMatching(/^Cannot start\. The data folder .* is in use by another process/)]);
-  });
-});
-
-test('migrate --plan on an empty folder names every migration and leaves the folder empty', async () => {
-  const empty = await mkdtemp(join(tmpdir(), 'sitekeeper-plan-'));
-  try {
-    const plan = () => operate(['migrate', '--plan'], '', { DATA_DIR: empty });
-    const { code, printed } = await plan();
-    expect([code, printed]).toEqual([0, expect.stringMatching(/^These would run, in one transaction:\n {2}0001_\w+\n {2}0002_/)]);
-    expect(await readdir(empty)).toEqual([]);
-    expect((await operate(['migrate'], '', { DATA_DIR: empty })).code).toBe(0);
-    expect(await plan()).toEqual({ code: 0, printed: 'Nothing to run: the database is up to date.\n' });
-  } finally {
-    await rm(empty, { recursive: true });
-  }
 });
 
 test.each([

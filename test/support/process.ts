@@ -14,11 +14,17 @@ export interface Running {
 /** The service as an operator runs it: a process of its own, with only these settings; of this checkout or another. */
 export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = here): Running {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [join(checkout, 'src/start.mjs'), ...args], {
-    cwd: folder,
-    env: { PATH, HOME, ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  return follow(
+    spawn(process.execPath, [join(checkout, 'src/start.mjs'), ...args], {
+      cwd: folder,
+      env: { PATH, HOME, ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+}
+
+/** Keeps what a process prints. It has ended when the last that holds its output has, be it a child of its own. */
+export function follow(child: ChildProcess): Running {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (data) => {

@@ -47,6 +47,8 @@ interface Options {
   tracer?: Tracer;
 }
 
+let users = 0;
+
 /** The whole service on a port of its own with a database of its own. */
 export async function startService(settings: Partial<Config> = {}, options: Options = {}): Promise<TestService> {
   const database = options.database ?? (await createDatabase());
@@ -73,8 +75,6 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const engine = options.engine
     ? startEngine({ config, database, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;
-  let users = 0;
-
   async function createUser(password?: string): Promise<TestUser> {
     const email = `user${++users}@example.com`;
     const id = await createAccount(database, email, password);

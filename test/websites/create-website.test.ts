@@ -344,7 +344,7 @@ describe('Body type', () => {
 
 describe('Quotas', () => {
   test('409 over MAX_WEBSITES, however many come at once; a deletion makes room', async () => {
-    const small = await startService({ maxWebsites: 5 });
+    const small = await startService({ maxWebsites: 5 }, { database: service.database });
     try {
       const { api } = await small.createUser();
       const answers = await Promise.all(
