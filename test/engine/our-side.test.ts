@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { Engine, type EngineParts } from '../../src/monitoring/engine/engine.ts';
@@ -116,15 +116,14 @@ test('a sleep of this process is noticed by either clock, until it is forgotten'
     return [first, again, watch.hasEnded()];
   };
   expect(sleeps()).toEqual([false, false, false]);
-  const { now } = Date;
-  Date.now = () => now() + 6000;
-  expect(sleeps()).toEqual([true, true, false]);
-  expect(watch.awakeSinceMs()).toBeGreaterThan(0);
-  Date.now = now;
-  const steady = performance.now.bind(performance);
-  performance.now = () => steady() + 6000;
-  expect(sleeps()).toEqual([true, true, false]);
-  performance.now = steady;
+  for (const clock of [Date, performance]) {
+    const now = clock.now();
+    const spy = vi.spyOn(clock, 'now').mockReturnValue(now + 6000);
+    onTestFinished(() => spy.mockRestore());
+    expect(sleeps()).toEqual([true, true, false]);
+    expect(watch.awakeSinceMs()).toBeGreaterThan(0);
+    spy.mockRestore();
+  }
   watch.stop();
 });
 

@@ -18,6 +18,7 @@ export default defineConfig({
     env: { TEST_THROUGH_PROXY: '1' },
     globalSetup: 'test/support/global-setup.ts',
     setupFiles: 'test/proxy/leave-out.ts',
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 3,
