@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listening, type Running, run } from '../support/process.ts';
+import { listening, run } from '../support/process.ts';
 
 let folder: string;
 const start = join(import.meta.dirname, '../../src/start.mjs');
@@ -27,14 +27,16 @@ function operate(args: string[], typed = ''): Promise<{ code: number | null; pri
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
 }
 
-async function whileServing<T>(work: (url: string, service: Running) => Promise<T>): Promise<T> {
+/** What it has printed when it has ended. */
+async function whileServing(work: (url: string) => Promise<void>): Promise<string> {
   const service = run(folder, { PORT: '0', LOG_LEVEL: 'trace' });
   try {
-    return await work(await listening(service), service);
+    await work(await listening(service));
   } finally {
     service.child.kill('SIGTERM');
     await service.ended;
   }
+  return service.printed();
 }
 
 const signIn = (url: string, email: string, password: string) =>
@@ -62,7 +64,16 @@ test('an operator adds a user and a key, sets a password and deletes the user; n
   const key = created.printed.trim();
   expect(key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
 
-  const log = await whileServing(async (url, service) => {
+  const secrets = [
+    key,
+    'first password',
+    'second password',
+    'mistyped password',
+    'website password',
+    'stkp_mistyped',
+    'secret-idempotency',
+  ];
+  const log = await whileServing(async (url) => {
     const authorization = { Authorization: `Bearer ${key}` };
     expect((await signIn(url, 'ada@example.com', 'first password')).status).toBe(401);
     const cookie = (await signIn(url, 'ada@example.com', 'second password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
@@ -79,20 +90,10 @@ test('an operator adds a user and a key, sets a password and deletes the user; n
     });
     const second = ((await made.json()) as { data: { key: string } }).data.key;
     await fetch(`${url}/api/keys`, { headers: { Authorization: 'Bearer stkp_mistyped' } });
-    const secrets = [
-      key,
-      second,
-      cookie.split('=')[1] ?? '',
-      'first password',
-      'second password',
-      'mistyped password',
-      'website password',
-      'stkp_mistyped',
-      'secret-idempotency',
-    ];
-    for (const secret of secrets) expect([secret, service.printed().includes(secret)]).toEqual([secret, false]);
-    return service.printed();
+    secrets.push(second, cookie.split('=')[1] ?? '');
   });
+  expect(secrets).toHaveLength(9);
+  for (const secret of secrets) expect([secret, log.includes(secret)]).toEqual([secret, false]);
   expect(log).toContain('"operation":"createWebsite"');
 
   expect((await operate(['user', 'delete', 'ada@example.com'])).printed).toBe('User 1 (ada@example.com) was deleted with all data.\n');

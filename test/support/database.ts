@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 import { entities } from '../../src/app.ts';
 import type { Database, Work } from '../../src/db/database.ts';
-import { serveFrom } from '../../src/db/embedded.ts';
+import { serveFrom, startPglite } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { databaseUrl } from './database-url.ts';
 
@@ -15,7 +14,7 @@ const urls = new WeakMap<Database, string>();
 export async function createDatabase(): Promise<Database> {
   const source = inject('source');
   if ('snapshot' in source) {
-    return serveFrom(await PGlite.create({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
+    return serveFrom(await startPglite({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
   }
   const name = `sitekeeper_test_${process.pid}_${++made}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);

@@ -1,17 +1,16 @@
 // A database for scripts that run outside the test runner, which hands tests copies of a migrated one.
-import { PGlite } from '@electric-sql/pglite';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
 import { entities } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrateEmbedded, serveFrom } from '../../src/db/embedded.ts';
+import { migrateEmbedded, serveFrom, startPglite } from '../../src/db/embedded.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { databaseUrl } from './database-url.ts';
 
 /** Embedded, or on the server of TEST_DATABASE_URL; migrated, empty, and gone when it is closed. */
 export async function openFreshDatabase(server = process.env.TEST_DATABASE_URL): Promise<Database> {
   if (server) return onServer(server);
-  const pglite = await PGlite.create({ loadDataDir: await freshCluster() });
+  const pglite = await startPglite({ loadDataDir: await freshCluster() });
   await migrateEmbedded(pglite);
   return serveFrom(pglite, entities);
 }

@@ -3,11 +3,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { migrateEmbedded } from '../../src/db/embedded.ts';
+import { migrateEmbedded, startPglite } from '../../src/db/embedded.ts';
 import { migratePostgres } from '../../src/db/postgres.ts';
 import { databaseUrl } from './database-url.ts';
 
@@ -25,7 +24,7 @@ export default async function setup(project: TestProject) {
 
 async function prepareSnapshot(project: TestProject) {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-test-'));
-  const pglite = await PGlite.create({ loadDataDir: await freshCluster() });
+  const pglite = await startPglite({ loadDataDir: await freshCluster() });
   await migrateEmbedded(pglite);
   const snapshot = join(folder, 'migrated.tar');
   await writeFile(snapshot, Buffer.from(await (await pglite.dumpDataDir('none')).arrayBuffer()));
