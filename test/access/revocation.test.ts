@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiKeyEntity } from '../../src/access/api-key.entity.ts';
 import { UserEntity } from '../../src/access/user.entity.ts';
+import { deleteUser } from '../../src/access/users.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { meanwhile, reopen } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -33,8 +34,8 @@ async function another(cutOff = false): Promise<TestService> {
   return service;
 }
 
-async function makeKey(): Promise<{ id: number; key: string }> {
-  const { body } = await user.api.post('/api/keys', { json: { name: 'Short-lived', scopes: ['monitors:read'] } });
+async function makeKey(owner = user): Promise<{ id: number; key: string }> {
+  const { body } = await owner.api.post('/api/keys', { json: { name: 'Short-lived', scopes: ['monitors:read'] } });
   return body.data;
 }
 
@@ -70,6 +71,19 @@ test('an ended session is refused within 1 second by every process', async () =>
   expect([(await here.get('/api/session')).status, (await there.get('/api/session')).status]).toEqual([200, 200]);
   await here.delete('/api/session');
   await expect.poll(async () => (await there.get('/api/session')).status, told).toBe(401);
+});
+
+test('a deleted user is refused within 1 second by every process: key, session and password', async () => {
+  const two = await another();
+  const leaving = await one.createUser('a good password');
+  const signIn = () => two.stranger.post('/api/session', { json: { email: leaving.email, password: 'a good password' } });
+  const cookie = { Cookie: (await signIn()).headers.get('Set-Cookie')?.split(';')[0] ?? '' };
+  const { key } = await makeKey(leaving);
+  const statuses = async () => [await status(two, key), (await new ApiClient(two.url, cookie).get('/api/session')).status];
+  expect(await statuses()).toEqual([200, 200]);
+  await deleteUser(one.database, leaving.id);
+  expect((await signIn()).status).toBe(401);
+  await expect.poll(statuses, told).toEqual([401, 401]);
 });
 
 test('a busy key costs no look-up at every request', async () => {
