@@ -47,6 +47,7 @@ interface Options {
   tracer?: Tracer;
 }
 
+/** Counted here, because services may share a database. */
 let users = 0;
 
 /** The whole service on a port of its own with a database of its own. */
@@ -75,6 +76,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const engine = options.engine
     ? startEngine({ config, database, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;
+
   async function createUser(password?: string): Promise<TestUser> {
     const email = `user${++users}@example.com`;
     const id = await createAccount(database, email, password);
