@@ -11,6 +11,7 @@ import { scripts, startWebServer, type WebServer } from '../support/web-server.t
 import { fault } from './fault.ts';
 import { Deployment, kill, type Serving } from './support/deployment.ts';
 import { type Load, send, startLoad } from './support/load.ts';
+import { memoryOf, tellMemoryOnSignal } from './support/memory.ts';
 import { startProxy } from './support/proxy.ts';
 
 const loadSeconds = Number(process.env.FAULTS_LOAD_SECONDS ?? 45);
@@ -59,7 +60,7 @@ describe.concurrent('at the same time', () => {
       const heaps: number[] = [];
       for (let third = 1; third <= 3; third++) {
         await pause((loadSeconds / 3) * 1000);
-        heaps.push(await heapOf(service));
+        heaps.push((await memoryOf(service)).heap);
       }
       const { statuses, answers, slowestMs } = await load.stop();
       await kill(service);
@@ -283,20 +284,6 @@ async function queueAlerts(on: Database, user: Pick<TestUser, 'id' | 'api'>, pro
     ),
   );
   return body.data.id;
-}
-
-/** Collects garbage when it is told to, and prints what is left. */
-const tellMemoryOnSignal = `--expose-gc --import=data:text/javascript,${encodeURIComponent(
-  `process.on('SIGUSR2', () => { gc(); console.log('heap ' + process.memoryUsage().heapUsed + ';'); });`,
-)}`;
-
-/** In megabytes. */
-async function heapOf({ child, printed }: Serving): Promise<number> {
-  const told = () => [...printed().matchAll(/^heap (\d+);$/gm)];
-  const before = told().length;
-  child.kill('SIGUSR2');
-  await vi.waitFor(() => expect(told()).toHaveLength(before + 1), { timeout: 10_000 });
-  return Number(told().at(-1)?.[1]) / 1e6;
 }
 
 /** Answers a second when everybody asks as quickly as they can, after a while of warming up. */
