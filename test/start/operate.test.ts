@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listening, run } from '../support/process.ts';
+import { follow, listening, run } from '../support/process.ts';
 
 let folder: string;
 const start = join(import.meta.dirname, '../../src/start.mjs');
@@ -14,17 +14,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A command of an operator, with what is typed into it. */
-function operate(args: string[], typed = ''): Promise<{ code: number | null; printed: string }> {
+async function operate(args: string[], typed = ''): Promise<{ code: number | string; printed: string }> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [start, ...args], { cwd: folder, env: { PATH, HOME } });
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data) => {
-      printed += data;
-    });
-  }
   child.stdin.end(typed);
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, printed })));
+  const { ended, printed } = follow(child);
+  return { code: await ended, printed: printed() };
 }
 
 /** What it has printed when it has ended. */

@@ -48,10 +48,10 @@ describe('three starts on one data folder', () => {
   });
   afterAll(cleanUp);
 
-  test('the first prints a key and a curl line that works, in plain text, before it is ready', async () => {
+  test('the first prints a key and a curl line that works, in plain text', async () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(service.printed()).not.toContain('\u001b');
-    // What curl would send; .ci/run pastes the line into a shell.
+    // What curl would send; .ci/run pastes the line into a shell as soon as readyz says 200.
     const [, name = '', value = '', address = ''] = /curl -H "(\S+): ([^"]+)" (\S+)/.exec(service.printed()) ?? [];
     expect(await (await fetch(address, { headers: { [name]: value } })).json()).toMatchObject({ data: [] });
   });
