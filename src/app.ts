@@ -4,54 +4,40 @@ import type { Document } from 'openapi-backend';
 import type { Logger } from 'pino';
 import proxyAddr from 'proxy-addr';
 import monitoring from '../generated/monitoring.json' with { type: 'json' };
+import type { operations } from '../generated/types/monitoring.ts';
 import websites from '../generated/websites.json' with { type: 'json' };
-import { ApiKeyEntity } from './access/api-key.entity.ts';
-import { Authenticator } from './access/authenticator.ts';
-import type { Limiters } from './access/limiters.ts';
-import { RateLimits } from './access/rate-limits.ts';
-import { SessionEntity } from './access/session.entity.ts';
-import { sessionHandlers } from './access/session.handlers.ts';
-import { SignIn } from './access/sign-in.ts';
-import { UserEntity } from './access/user.entity.ts';
-import { Vault } from './access/vault.ts';
-import type { Config } from './config.ts';
+import { keyHandlers, keyRules } from './accounts/keys.handlers.ts';
+import { sessionHandlers } from './accounts/sessions.handlers.ts';
+import { userHandlers } from './accounts/users.handlers.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { SecretCipher } from './auth/secret-cipher.ts';
+import { SignIn } from './auth/sign-in.ts';
+import type { Config } from './config/config.ts';
 import type { Database } from './db/database.ts';
-import { serveDocs } from './docs/docs.ts';
+import { runIdempotent } from './db/idempotency.ts';
+import { type UserDatabase, userDatabase } from './db/user-database.ts';
+import { docsRouter } from './docs/router.ts';
 import { isSpecPath } from './docs/specs.ts';
-import { NotFound } from './errors.ts';
-import { type Api, type ApiParts, serveApi } from './http/api.ts';
+import { UnknownPath } from './errors.ts';
+import { type Api, type ApiDeps, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
-import { answersGet } from './http/methods.ts';
-import { type Figures, metricsPage } from './http/metrics-page.ts';
-import { answerProblems, nameRequests, watchRequests } from './http/middleware.ts';
+import { allowOnlyGet } from './http/methods.ts';
+import { type MetricsSource, metricsEndpoint } from './http/metrics-endpoint.ts';
+import { assignRequestId, handleProblems, recordRequests } from './http/middleware.ts';
+import type { Handlers, Rules } from './http/operations.ts';
 import { SessionCookie } from './http/session-cookie.ts';
-import type { Metrics } from './metrics.ts';
+import type { Limiters } from './limits/limiters.ts';
+import { RateLimits } from './limits/rate-limits.ts';
 import { createChannels } from './monitoring/channels/channels.ts';
-import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
-import { type MonitoringParts, monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
-import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
-import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
-import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
+import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
-import type { Tracer } from './trace.ts';
-import { WebsiteEntity } from './websites/website.entity.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import type { Tracer } from './telemetry/tracing.ts';
 import { websiteRules } from './websites/website.rules.ts';
 import { websiteHandlers } from './websites/websites.handlers.ts';
 
-/** What the features store. */
-export const entities = [
-  UserEntity,
-  SessionEntity,
-  ApiKeyEntity,
-  WebsiteEntity,
-  MonitorEntity,
-  IncidentEntity,
-  ProviderEntity,
-  NotificationEntity,
-];
-
-export interface AppParts {
+export interface AppDeps {
   config: Pick<
     Config,
     | 'rateLimitPerMinute'
@@ -69,19 +55,19 @@ export interface AppParts {
   limiters: Limiters;
   /** Newest first. */
   secretKeys: Buffer[];
-  /** The service as seen from outside, without a slash at the end. */
+  /** The URL of the service as clients see it, without a trailing slash. */
   publicUrl: string;
   log: Logger;
   metrics: Metrics;
-  /** Absent: nothing is recorded. */
+  /** Without a tracer no spans are recorded. */
   tracer?: Tracer | undefined;
-  /** What /metrics shows, where that is more than this process counts. */
-  figures?: Figures;
-  /** Instead of the network that the settings describe. */
+  /** What /metrics returns, if that is more than the metrics of this process. */
+  metricsSource?: MetricsSource;
+  /** Replaces the network that the configuration describes. */
   net?: Net;
 }
 
-/** Both APIs, their docs and the health checks on one Koa. */
+/** Builds the Koa application: both APIs, the docs and the health checks. */
 export async function createApp({
   config,
   database,
@@ -91,63 +77,74 @@ export async function createApp({
   log,
   metrics,
   tracer,
-  figures = metrics.registry,
+  metricsSource = metrics.registry,
   net = { allow: parseRanges(config.netAllow) },
-}: AppParts): Promise<Koa> {
+}: AppDeps): Promise<Koa> {
   const isTrusted = proxyAddr.compile(config.trustedProxies);
-  const parts: ApiParts = {
-    database,
+  const apiDeps: ApiDeps<UserDatabase> = {
+    data: {
+      forUser: (userId) => userDatabase(database, userId),
+      runIdempotent: (request, work) => runIdempotent(database, request, secretKeys, work),
+    },
     authenticator: await Authenticator.create(database, log),
     rateLimits: new RateLimits(config.rateLimitPerMinute, limiters),
     sessionCookie: new SessionCookie(publicUrl),
-    secretKeys,
     publicUrl,
-    addressOf: (ctx) => proxyAddr(ctx.req, isTrusted),
+    clientAddress: (ctx) => proxyAddr(ctx.req, isTrusted),
   };
-  const sessions = sessionHandlers({ database, signIn: new SignIn(database, limiters), signupOpen: config.signupOpen });
-  const monitors: MonitoringParts = {
-    sessions,
-    maxMonitors: config.maxMonitors,
-    maxProviders: config.maxProviders,
-    netAllowed: net.allow,
-    slackHosts: config.delivery.slackHosts,
-    vault: new Vault(secretKeys),
-    channels: createChannels(config.delivery, net),
-    limiters,
+  const handlers: Handlers<operations, UserDatabase> = {
+    ...keyHandlers,
+    ...sessionHandlers({ database, signIn: new SignIn(database, limiters) }),
+    ...userHandlers({ database, signupOpen: config.signupOpen }),
+    ...monitoringHandlers({
+      maxMonitors: config.maxMonitors,
+      maxProviders: config.maxProviders,
+      netAllowed: net.allow,
+      cipher: new SecretCipher(secretKeys),
+      channels: createChannels(config.delivery, net),
+      limiters,
+    }),
   };
+  const rules = validationRules({ netAllowed: net.allow, slackHosts: config.delivery.slackHosts });
   const apis: Api[] = [
-    // The longer prefix first: /api/v1/… is under /api too.
-    { root: '/api/v1', document: asDocument(websites), handlers: websiteHandlers({ ...config, limiters }), rules: websiteRules },
-    { root: '/api', document: asDocument(monitoring), handlers: monitoringHandlers(monitors), rules: monitoringRules(monitors) },
+    // The longer prefix comes first, because /api/v1/… also starts with /api.
+    { basePath: '/api/v1', document: toDocument(websites), handlers: websiteHandlers({ ...config, limiters }), rules: rules.websites },
+    { basePath: '/api', document: toDocument(monitoring), handlers, rules: rules.monitoring },
   ];
   const app = new Koa();
-  app.use(nameRequests);
-  app.use(watchRequests(log, metrics, tracer));
+  app.use(assignRequestId);
+  app.use(recordRequests(log, metrics, tracer));
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
-  app.use(answerProblems(publicUrl, log));
-  for (const api of apis) app.use(await serveApi(api, parts));
+  app.use(handleProblems(publicUrl, log));
+  for (const api of apis) app.use(await serveApi(api, apiDeps));
   app.use(healthChecks(database).routes());
-  // Without a token they would be open to everybody who reaches the APIs.
-  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsPage(figures, config.metrics.token));
-  app.use(serveDocs(publicUrl));
+  // Without a token, everybody who can reach the APIs could read the metrics.
+  if (config.metrics.token && config.metrics.port === undefined) app.use(metricsEndpoint(metricsSource, config.metrics.token));
+  app.use(docsRouter(publicUrl));
   app.use(() => {
-    throw new NotFound();
+    throw new UnknownPath();
   });
   return app;
 }
 
-/** The bundles are checked by the linter, and too large for the compiler to see that they are OpenAPI. */
-function asDocument(bundle: object): Document {
+/** The validation rules of both APIs. The mock applies them as well. */
+export function validationRules(deps: Parameters<typeof monitoringRules>[0]) {
+  const monitoring: Rules<operations> = { ...keyRules, ...monitoringRules(deps) };
+  return { websites: websiteRules, monitoring };
+}
+
+/** The linter has checked the bundles. They are too large for the compiler to infer that they are OpenAPI documents. */
+function toDocument(bundle: object): Document {
   return bundle as Document;
 }
 
 function healthChecks(database: Database): Router {
   const router = new Router();
   router.all('/healthz', (ctx) => {
-    if (answersGet(ctx)) ctx.body = { status: 'ok' };
+    if (allowOnlyGet(ctx)) ctx.body = { status: 'ok' };
   });
   router.all('/readyz', async (ctx) => {
-    if (!answersGet(ctx)) return;
+    if (!allowOnlyGet(ctx)) return;
     const ready = await database.isReady();
     ctx.status = ready ? 200 : 503;
     ctx.body = { status: ready ? 'ready' : 'not ready' };

@@ -1,4 +1,4 @@
-// What can go wrong, by meaning. Which HTTP status a code gets stands in http/problems.ts.
+// Domain errors: what went wrong, without HTTP numbers. http/problems.ts maps each code to a status and a title.
 
 export type ProblemCode =
   | 'malformed_json'
@@ -37,8 +37,8 @@ export type ProblemCode =
   | 'delivery_not_configured'
   | 'unavailable';
 
-/** One thing that is wrong with a request; `errors` of a 422. */
-export interface Fault {
+/** One entry in `errors` of a 422 response. */
+export interface ValidationError {
   in: 'body' | 'query' | 'path' | 'header';
   pointer?: string;
   name?: string;
@@ -47,12 +47,12 @@ export interface Fault {
   line?: number;
 }
 
-/** A request that is not carried out. The message is shown to the caller, so it holds no secret and no inner detail. */
-export class Refusal extends Error {
+/** A request that is rejected. The client sees the message, so it contains no secrets and no internals. */
+export class ProblemError extends Error {
   readonly code: ProblemCode;
 
   constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
-    // Where it was thrown tells nobody anything, and finding that out takes longer than the rest of the refusal.
+    // Capturing the stack costs more than everything else about a rejected request, and nobody reads it.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(detail, options);
@@ -61,37 +61,46 @@ export class Refusal extends Error {
   }
 }
 
-export class NotFound extends Refusal {
+/** The resource does not exist, or belongs to another user: the response is the same, so that nobody learns which. */
+export class NotFound extends ProblemError {
+  /** `resource` starts the sentence, so it is capitalized: Monitor, API key. */
+  constructor(resource: string, id: number | string) {
+    super('not_found', `${resource} ${typeof id === 'string' ? `"${id}"` : id} was not found.`);
+  }
+}
+
+/** No endpoint has this path. */
+export class UnknownPath extends ProblemError {
   constructor() {
-    super('not_found', 'There is no such item.');
+    super('not_found', 'No such endpoint. Check the path against the API reference.');
   }
 }
 
-/** The request was read, and breaks the contract. */
-export class Invalid extends Refusal {
-  readonly faults: Fault[];
+/** The request could be read, but violates the contract. */
+export class InvalidRequest extends ProblemError {
+  readonly errors: ValidationError[];
 
-  constructor(faults: Fault[], code: 'validation_failed' | 'idempotency_key_reused' = 'validation_failed') {
-    super(code, describe(faults));
-    this.faults = faults.slice(0, maxFaults);
+  constructor(errors: ValidationError[], code: 'validation_failed' | 'idempotency_key_reused' = 'validation_failed') {
+    super(code, summarize(errors));
+    this.errors = errors.slice(0, maxErrors);
   }
 }
 
-/** The first request made it, and what it answered cannot be said again. */
-export class AlreadyCreated extends Refusal {
+/** An earlier request with the same Idempotency-Key succeeded, but its response contained a secret and was not stored. */
+export class AlreadyCreated extends ProblemError {
   readonly id: number;
 
   constructor(id: number) {
     super(
       'already_created',
-      `A request with the same Idempotency-Key made the key with the id ${id}, which cannot be shown again. If you do not have it, delete it and create another.`,
+      `A request with the same Idempotency-Key created the key with the id ${id}. The key cannot be shown again. If you do not have it, delete it and create another.`,
     );
     this.id = id;
   }
 }
 
-/** A refusal that passes by itself. */
-export class TryLater extends Refusal {
+/** A temporary condition: the same request can succeed later. */
+export class RetryLaterError extends ProblemError {
   readonly retryAfterSeconds: number;
 
   constructor(code: 'rate_limited' | 'unavailable', detail: string, retryAfterSeconds: number, options?: ErrorOptions) {
@@ -100,15 +109,23 @@ export class TryLater extends Refusal {
   }
 }
 
-/** As many as the contract lets a problem list. */
-const maxFaults = 10_000;
-const faultsInDetail = 5;
+/** A command or a start that cannot succeed. The operator sees the message as one line, without a stack. */
+export class OperatorError extends Error {}
 
-function describe(faults: Fault[]): string {
-  const named = faults.slice(0, faultsInDetail).map((fault) => {
-    const place = fault.in === 'body' ? fault.pointer || 'the body' : `the ${fault.in} parameter "${fault.name}"`;
-    return `${place}${fault.line ? `, line ${fault.line},` : ''} ${fault.message}`;
+/** The contract allows this many entries in `errors`. */
+const maxErrors = 10_000;
+const errorsInDetail = 5;
+
+function summarize(errors: ValidationError[]): string {
+  const listed = errors.slice(0, errorsInDetail).map((error) => {
+    const line = error.line ? `, line ${error.line},` : '';
+    return `${locationOf(error)}${line} ${error.message}`;
   });
-  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
-  return `The request has ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}: ${named.join('; ')}${more}.`;
+  const more = errors.length > listed.length ? `; and ${errors.length - listed.length} more` : '';
+  return `The request has ${errors.length === 1 ? '1 validation error' : `${errors.length} validation errors`}: ${listed.join('; ')}${more}.`;
+}
+
+function locationOf({ in: location, pointer, name }: ValidationError): string {
+  if (location === 'body') return pointer || 'the body';
+  return location === 'header' ? `the header "${name}"` : `the ${location} parameter "${name}"`;
 }

@@ -1,6 +1,6 @@
-// Holds the contract against the last released one, and fails when the version does not say what changed:
+// Compares the contract with the last released one, and fails if info.version does not match the changes:
 //   node openapi/tools/diff.ts              compares
-//   node openapi/tools/diff.ts --release    compares, and makes the contract of today the released one
+//   node openapi/tools/diff.ts --release    compares, and stores the contract as the released one
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ import type { Document } from './merge-documents.ts';
 const releasedFile = (api: string) => join(root, 'openapi/released', `${api}.json`);
 const changelogFile = join(root, 'openapi/CHANGELOG.md');
 
-/** What is wrong with this contract as the next one after the released one; nothing if it may be released. */
+/** Returns the reasons why this contract cannot be released after the released one; none if it can. */
 export function objections(released: Document[], current: Document[], changelog: string): string[] {
   const version = String(current[0]?.info.version);
   const found: string[] = [];
@@ -20,32 +20,34 @@ export function objections(released: Document[], current: Document[], changelog:
   const [before] = released;
   if (!before) return found;
   const changes = allChanges(released, current);
-  const needed = highest(changes);
+  const needed = highestLevel(changes);
   const releasedVersion = String(before.info.version);
-  const moved = movement(releasedVersion, version);
-  if (moved === undefined) found.push(`info.version went from ${releasedVersion} back to ${version}.`);
-  else if (levels.indexOf(moved) < levels.indexOf(needed)) {
+  const bump = versionBump(releasedVersion, version);
+  if (bump === undefined) found.push(`info.version went from ${releasedVersion} back to ${version}.`);
+  else if (levels.indexOf(bump) < levels.indexOf(needed)) {
     const reasons = changes.filter(({ level }) => level === needed).map(({ text }) => `  ${text}`);
-    found.push(`${releasedVersion} was released; what changed since needs a new ${needed} version, not ${version}:\n${reasons.join('\n')}`);
+    found.push(
+      `The contract has changed since ${releasedVersion} and needs a new ${needed} version, not ${version}:\n${reasons.join('\n')}`,
+    );
   }
   return found;
 }
 
-/** A contract that differs in any way has changed, even where nobody has to care. */
+/** Any difference counts as a change, even if it does not affect clients. */
 function allChanges(released: Document[], current: Document[]): Change[] {
   return current.flatMap((document, index) => {
     const before = released[index];
     if (!before || isDeepStrictEqual(before, document)) return [];
-    return [...contractChanges(before, document), { level: 'patch' as const, text: `${apis[index]} is not what was released` }];
+    return [...contractChanges(before, document), { level: 'patch' as const, text: `${apis[index]} differs from the released contract` }];
   });
 }
 
-function highest(changes: Change[]): Level {
+function highestLevel(changes: Change[]): Level {
   return levels[Math.max(0, ...changes.map(({ level }) => levels.indexOf(level)))] ?? 'none';
 }
 
-/** Which part of the version moved, undefined if it went back. */
-function movement(from: string, to: string): Level | undefined {
+/** Returns the part of the version that was increased, or undefined if the version was decreased. */
+function versionBump(from: string, to: string): Level | undefined {
   const [before, after] = [from, to].map((version) => version.split('.').map(Number));
   for (const [index, level] of (['major', 'minor', 'patch'] as const).entries()) {
     const step = (after?.[index] ?? 0) - (before?.[index] ?? 0);
@@ -54,6 +56,7 @@ function movement(from: string, to: string): Level | undefined {
   return 'none';
 }
 
+/** Whether the changelog has a heading for this version. */
 export function isNamed(version: string, changelog: string): boolean {
   return changelog.split('\n').some((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
 }
@@ -62,7 +65,7 @@ if (import.meta.main) {
   const { values } = parseArgs({ options: { release: { type: 'boolean', default: false } } });
   const current = await bundleContract();
   const files = apis.map(releasedFile);
-  // None before the first release.
+  // There are no released files before the first release.
   const released = files.every(existsSync) ? files : [];
   const found = objections(
     released.map((file) => JSON.parse(readFileSync(file, 'utf8'))),
@@ -75,5 +78,5 @@ if (import.meta.main) {
     mkdirSync(join(root, 'openapi/released'), { recursive: true });
     for (const [index, api] of apis.entries()) writeFileSync(releasedFile(api), `${JSON.stringify(current[index], null, 2)}\n`);
     console.log(`Released: ${current[0]?.info.version}.`);
-  } else console.log(`The contract is ${current[0]?.info.version}, and the version says what changed since the last release.`);
+  } else console.log(`The version of the contract, ${current[0]?.info.version}, matches the changes since the last release.`);
 }

@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { apis, root } from './bundle.ts';
 import { type Document, mergeDocuments } from './merge-documents.ts';
 
-/** What is written by hand in the package: how to generate, package.json, README, and a few lines of code. */
-const byHand = join(root, 'openapi/client');
+/** The hand-written files of the package: the generator's configuration, package.json, README and some code. */
+const packageSources = join(root, 'openapi/client');
 
-/** The client as a package: code by openapi-generator, the rest from openapi/client. Needs Java. */
+/** Generates the client package: its code with openapi-generator, the other files from openapi/client. Requires Java. */
 export function generateClient(documents: Document[], out: string) {
   const client = join(out, 'client');
   const scratch = mkdtempSync(join(tmpdir(), 'sitekeeper-generate-'));
   try {
     const document = join(scratch, 'sitekeeper.json');
-    const merged = asTheGeneratorLikesIt(mergeDocuments(documents));
+    const merged = adaptForGenerator(mergeDocuments(documents));
     writeFileSync(document, JSON.stringify(merged));
     execFileSync(
       join(root, 'node_modules/.bin/openapi-generator-cli'),
-      ['generate', '-g', 'typescript-fetch', '-i', document, '-o', join(scratch, 'src'), '-c', join(byHand, 'generator.json')],
+      ['generate', '-g', 'typescript-fetch', '-i', document, '-o', join(scratch, 'src'), '-c', join(packageSources, 'generator.json')],
       { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] },
     );
     rmSync(client, { recursive: true, force: true });
@@ -32,10 +32,10 @@ export function generateClient(documents: Document[], out: string) {
 }
 
 /**
- * A body would be named by its schema, in capitals (`createMonitor({ MonitorCreate: … })`), and an array without doubles
- * would be a Set, which no JSON shows.
+ * Adapts the document to get a better client. By default the generator names a body after its schema
+ * (`createMonitor({ MonitorCreate: … })`), and turns an array with uniqueItems into a Set, although JSON has only arrays.
  */
-function asTheGeneratorLikesIt(document: Document): Document {
+function adaptForGenerator(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (field, value) => {
     if (field === 'uniqueItems') return undefined;
     return value?.operationId && value.requestBody ? { ...value, 'x-codegen-request-body-name': 'body' } : value;
@@ -43,11 +43,11 @@ function asTheGeneratorLikesIt(document: Document): Document {
 }
 
 function addPackage(client: string, version: string) {
-  cpSync(byHand, client, { recursive: true, filter: (file) => !file.endsWith('generator.json') });
+  cpSync(packageSources, client, { recursive: true, filter: (file) => !file.endsWith('generator.json') });
   cpSync(join(root, 'LICENSE'), join(client, 'LICENSE'));
-  rewrite(join(client, 'package.json'), [['made from info.version', version]]);
+  rewrite(join(client, 'package.json'), [['generated from info.version', version]]);
   rewrite(join(client, 'README.md'), [['sitekeeper-client-1.0.0', `sitekeeper-client-${version}`]]);
-  // So that a Node program needs no DOM types: these two names are only there.
+  // These two names exist only in the DOM types. Without them, a Node program needs no DOM types.
   rewrite(join(client, 'src/runtime.ts'), [
     ["WindowOrWorkerGlobalScope['fetch']", '(url: string, init: RequestInit) => Promise<Response>'],
     ['RequestCredentials', "NonNullable<RequestInit['credentials']>"],
@@ -57,20 +57,20 @@ function addPackage(client: string, version: string) {
 function rewrite(file: string, replacements: [string, string][]) {
   let text = readFileSync(file, 'utf8');
   for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`${file} has no "${from}" any more.`);
+    if (!text.includes(from)) throw new Error(`${file} no longer contains "${from}".`);
     text = text.replaceAll(from, to);
   }
   writeFileSync(file, text);
 }
 
-/** What the client was made from: a client with another fingerprint than the bundles beside it is stale. */
+/** A hash of the files that the client is generated from. The client is stale if its stored hash is different. */
 export function clientFingerprint(bundlesFolder: string): string {
   const hash = createHash('sha256');
-  const ours = globSync('**/*.*', { cwd: byHand }).toSorted();
+  const handWritten = globSync('**/*.*', { cwd: packageSources }).toSorted();
   const files = [
     ...apis.map((api) => join(bundlesFolder, `${api}.json`)),
     join(root, 'openapitools.json'),
-    ...ours.map((file) => join(byHand, file)),
+    ...handWritten.map((file) => join(packageSources, file)),
   ];
   for (const file of files) hash.update(readFileSync(file));
   return hash.digest('hex');

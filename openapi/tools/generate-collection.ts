@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import converter, { type Conversion } from 'openapi-to-postmanv2';
 import { type Document, mergeDocuments } from './merge-documents.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: a contract and a collection are walked here, by fields that their own rules guarantee
+// biome-ignore lint/suspicious/noExplicitAny: the linter guarantees the fields of a contract, and Postman's schema those of a collection
 type Json = any;
 
 export const collectionFile = 'sitekeeper.postman_collection.json';
@@ -11,29 +11,29 @@ export const collectionFile = 'sitekeeper.postman_collection.json';
 const options = {
   folderStrategy: 'Tags',
   parametersResolution: 'Example',
-  // Optional parameters are listed, but not ticked.
+  // Optional parameters are listed but disabled.
   enableOptionalParameters: false,
 };
 
-/** Both APIs as a Postman collection, which Bruno, Insomnia and Hoppscotch import as well. */
+/** Writes both APIs as one Postman collection, which Bruno, Insomnia and Hoppscotch can also import. */
 export async function generateCollection(documents: Document[], out: string): Promise<void> {
-  const document = withFormExamples(mergeDocuments(documents));
+  const document = addFieldExamples(mergeDocuments(documents));
   const { output, reason } = await new Promise<Conversion>((resolve, reject) =>
     converter.convertV2({ type: 'json', data: document }, options, (error, conversion) => (error ? reject(error) : resolve(conversion))),
   );
-  if (!output?.[0]) throw new Error(`The collection could not be made: ${reason}`);
-  const collection = mended(output[0].data, summariesWithoutKey(document));
+  if (!output?.[0]) throw new Error(`The collection could not be generated: ${reason}`);
+  const collection = normalizeCollection(output[0].data, summariesWithoutKey(document));
   writeFileSync(join(out, collectionFile), `${JSON.stringify(collection, null, 2)}\n`);
 }
 
-/** The converter takes the example of a form from its fields, and makes up a random value where there is none. */
-function withFormExamples(document: Document): Document {
+/** Copies the examples of forms to their fields: the converter reads only those, and invents a random value if there is none. */
+function addFieldExamples(document: Document): Document {
   const copy: Json = structuredClone(document);
   for (const { requestBody } of operations(copy)) {
     const form = requestBody?.content['application/x-www-form-urlencoded'];
     if (!form) continue;
-    const named = form.schema.$ref?.split('/').at(-1);
-    const schema = structuredClone(named ? copy.components.schemas[named] : form.schema);
+    const schemaName = form.schema.$ref?.split('/').at(-1);
+    const schema = structuredClone(schemaName ? copy.components.schemas[schemaName] : form.schema);
     const examples: Json[] = Object.values(form.examples);
     for (const [name, field] of Object.entries<Json>(schema.properties)) {
       field.example = examples.find(({ value }) => name in value)?.value[name] ?? field.default ?? field.enum?.[0] ?? '';
@@ -43,8 +43,8 @@ function withFormExamples(document: Document): Document {
   return copy;
 }
 
-/** Stable, so that it can be compared, and small: without random ids, and without the saved answers, which are megabytes. */
-function mended(data: unknown, withoutKey: Set<string>): Json {
+/** Removes random ids, so that the output is reproducible, and the saved responses, which are several megabytes. */
+function normalizeCollection(data: unknown, withoutKey: Set<string>): Json {
   const collection = JSON.parse(JSON.stringify(data), (field, value) => {
     if (['id', '_postman_id', 'event'].includes(field)) return undefined;
     if (field === 'response') return [];
@@ -52,18 +52,18 @@ function mended(data: unknown, withoutKey: Set<string>): Json {
   });
   collection.variable.push({ key: 'apiKey', value: '' });
   for (const { name, request } of collection.item.flatMap((folder: Json) => folder.item)) {
-    // Absent means: the key of the collection.
+    // Without its own auth, a request uses the API key of the collection.
     delete request.auth;
-    // A session lives in the tool's cookies.
+    // Operations that take no key use a session, which the tool keeps in its cookies, or no credentials.
     if (withoutKey.has(name)) request.auth = { type: 'noauth' };
-    // Some tools read only this.
+    // Some tools read only the raw URL.
     request.url.raw = `{{baseUrl}}/${request.url.path.join('/')}`;
   }
   return collection;
 }
 
 function summariesWithoutKey(document: Document): Set<string> {
-  const open = operations(document).filter(({ security }) => security && !security.some((way: object) => 'bearerKey' in way));
+  const open = operations(document).filter(({ security }) => security && !security.some((scheme: object) => 'bearerKey' in scheme));
   return new Set(open.map(({ summary }) => summary));
 }
 

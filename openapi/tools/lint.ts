@@ -1,15 +1,15 @@
 // Checks the contract in openapi/ and fails on any finding:
 //   node openapi/tools/lint.ts
-// Redocly reads the files as they are. Spectral reads bundles, because of references between files it leaves some
-// unresolved and skips what stands there.
+// Redocly reads the source files. Spectral reads bundles, because it leaves some references between files unresolved and
+// skips what they refer to.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
-import { apis, bundleWithFaults, root } from './bundle.ts';
+import { apis, bundleWithErrors, root } from './bundle.ts';
 
-/** Tools do not agree on what "<<" means. Aliases of whole values are fine. */
+/** Finds YAML merge keys ("<<"), which tools interpret differently. Aliases of whole values are fine. */
 function findMergeKeys(): string[] {
   return globSync('openapi/**/*.yaml', { cwd: root }).flatMap((file) => {
     const findings: string[] = [];
@@ -17,7 +17,9 @@ function findMergeKeys(): string[] {
     visit(parseDocument(readFileSync(join(root, file), 'utf8'), { lineCounter }), {
       Pair(_, { key }) {
         if (!isScalar(key) || key.value !== '<<') return;
-        findings.push(`${file}:${lineCounter.linePos(key.range?.[0] ?? 0).line} sitekeeper-no-merge-keys Write the fields out.`);
+        findings.push(
+          `${file}:${lineCounter.linePos(key.range?.[0] ?? 0).line} sitekeeper-no-merge-keys Write out the fields instead of merging them.`,
+        );
       },
     });
     return findings;
@@ -34,7 +36,7 @@ function run(tool: string, ...args: string[]): boolean {
 async function runSpectral(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-lint-'));
   try {
-    const { documents } = await bundleWithFaults();
+    const { documents } = await bundleWithErrors();
     const files = documents.map((document, index) => {
       const file = join(folder, `${apis[index]}.json`);
       writeFileSync(file, JSON.stringify(document, null, 2));
@@ -48,6 +50,6 @@ async function runSpectral(): Promise<boolean> {
 
 const mergeKeys = findMergeKeys();
 for (const finding of mergeKeys) console.error(finding);
-const redoclyIsContent = run('redocly', 'lint', '--max-problems=1000');
-const spectralIsContent = await runSpectral();
-if (mergeKeys.length > 0 || !redoclyIsContent || !spectralIsContent) process.exitCode = 1;
+const redoclyPassed = run('redocly', 'lint', '--max-problems=1000');
+const spectralPassed = await runSpectral();
+if (mergeKeys.length > 0 || !redoclyPassed || !spectralPassed) process.exitCode = 1;

@@ -9,12 +9,12 @@ export interface Document {
   [key: string]: unknown;
 }
 
-/** Both APIs as one document, for the one client: paths get their server's base path, equal components are kept once. */
+/** Merges both APIs into one document for the client. Paths get the base path of their server; equal components are merged. */
 export function mergeDocuments(documents: Document[]): Document {
   const [first] = documents;
-  if (!first) throw new Error('There is no document to merge.');
+  if (!first) throw new Error('There are no documents to merge.');
   const versions = new Set(documents.map(({ info }) => info.version));
-  if (versions.size > 1) throw new Error(`The two APIs have one version together, not ${[...versions].join(' and ')}.`);
+  if (versions.size > 1) throw new Error(`The two APIs must have the same info.version, not ${[...versions].join(' and ')}.`);
   const { origin } = new URL(first.servers[0]?.url ?? '');
   const merged: Document = {
     ...first,

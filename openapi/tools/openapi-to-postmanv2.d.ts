@@ -1,4 +1,4 @@
-// The package brings no types; these are of what we use.
+// The package has no types. These cover the part that is used here.
 declare module 'openapi-to-postmanv2' {
   interface Conversion {
     result: boolean;

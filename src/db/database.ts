@@ -1,29 +1,29 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { MikroORM, Options, SessionContext } from '@mikro-orm/core';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
-import { TryLater } from '../errors.ts';
+import { RetryLaterError } from '../errors.ts';
+import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
-import type { Listener } from './notices.ts';
-import { type Ask, type Statement, sql } from './statement.ts';
+import { type Query, type Statement, sql } from './statement.ts';
 
-/** What is done in one transaction. */
+/** What runs in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
 
-/** The one door to the data, the same for the embedded database and for PostgreSQL. */
+/** The only access to the data, the same for the embedded database and for PostgreSQL. */
 export interface Database {
-  /** One transaction in which only this user's rows exist. */
+  /** One transaction that sees only this user's rows. */
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
-  /** Statements of this user in one round trip: for what is read and written often. */
-  ask(userId: number): Ask;
-  /** One transaction without a user: no row is visible, only the functions named door_… answer. */
-  atTheDoor<T>(work: Work<T>): Promise<T>;
-  /** One transaction of the engine, which works for all users but may only do what checks and alerts take. */
+  /** Runs this user's statements in one round trip. */
+  query(userId: number): Query;
+  /** One transaction without a user: no row is visible, and only the auth_* functions return anything. */
+  asAuthenticator<T>(work: Work<T>): Promise<T>;
+  /** One transaction of the engine. It sees the rows of all users, but can change only what checks and alerts need. */
   asEngine<T>(work: Work<T>): Promise<T>;
-  /** Hears what `pg_notify` says on a channel, in this process or another, until the database is closed. */
-  listen(channel: string, listener: Listener): Promise<void>;
-  /** How the pool stands. */
+  /** Receives what any process sends with pg_notify on a channel, until the database is closed. */
+  listen(channel: string, listener: NotificationListener): Promise<void>;
+  /** The state of the connection pool. */
   connections(): Connections;
-  /** Whether the database answers and has every migration of this version. */
+  /** Whether the database responds and has every migration of this version. */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -35,20 +35,20 @@ export interface Connections {
   waiting: number;
 }
 
-/** Set in every transaction that works for a user; the policies compare it with user_id. */
+/** Set in every transaction that works for a user. The row-level policies compare it with user_id. */
 export const userVariable = 'app.user_id';
 const setUser = `select set_config('${userVariable}', $1, true)`;
 
-/** What the features store; they are handed in, so that the database knows none of them. */
+/** The entities are passed in, so that the data layer depends on no feature. */
 export type Entities = NonNullable<Options['entities']>;
 
-const readyMs = 2000;
+const readinessTimeoutMs = 2000;
 
-/** Refuses to serve as a role that could see past the policies. */
-export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promise<Database> {
-  const database = new OrmDatabase(orm, own);
+/** Refuses to serve as a role that row-level security does not apply to. */
+export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend): Promise<Database> {
+  const database = new OrmDatabase(orm, backend);
   try {
-    await database.assertHarmlessRole();
+    await database.assertRestrictedRole();
   } catch (error) {
     await database.close();
     throw error;
@@ -56,42 +56,42 @@ export async function openAs(orm: MikroORM<AbstractSqlDriver>, own: Own): Promis
   return database;
 }
 
-/** What each kind of database does in its own way. */
-interface Own {
-  /** Returns what stops the listening. */
-  listen(channel: string, listener: Listener): Promise<() => Promise<void>>;
+/** What the embedded database and PostgreSQL do differently. */
+interface DatabaseBackend {
+  /** Resolves with a function that stops listening. */
+  listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>;
   /** Runs statements in one transaction. */
-  ask(statements: Statement[]): Promise<unknown[][]>;
+  query(statements: Statement[]): Promise<unknown[][]>;
   connections(): Connections;
-  /** Whether it cannot be used any more. */
-  isLost?(): boolean;
-  /** What is left to close after the ORM. */
+  /** Whether the database has crashed and cannot be used any more. */
+  hasCrashed?(): boolean;
+  /** Closes what the ORM does not close. */
   close?(): Promise<void>;
 }
 
 class OrmDatabase implements Database {
   readonly #orm: MikroORM<AbstractSqlDriver>;
-  readonly #own: Own;
+  readonly #backend: DatabaseBackend;
   readonly #stopListening: (() => Promise<void>)[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor(orm: MikroORM<AbstractSqlDriver>, own: Own) {
+  constructor(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend) {
     this.#orm = orm;
-    this.#own = own;
+    this.#backend = backend;
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {
     return this.#transaction({ variables: { [userVariable]: userId } }, work);
   }
 
-  ask(userId: number): Ask {
+  query(userId: number): Query {
     return async (...statements) => {
-      const [, ...rows] = await this.#whileOpen(() => this.#own.ask([sql(setUser, [userId]), ...statements]));
+      const [, ...rows] = await this.#whileOpen(() => this.#backend.query([sql(setUser, [userId]), ...statements]));
       return rows as never;
     };
   }
 
-  atTheDoor<T>(work: Work<T>): Promise<T> {
+  asAuthenticator<T>(work: Work<T>): Promise<T> {
     return this.#transaction({}, work);
   }
 
@@ -104,8 +104,8 @@ class OrmDatabase implements Database {
   }
 
   async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
-    // Once closed, MikroORM would connect again.
-    if (this.#closing || this.#own.isLost?.()) throw unavailable();
+    // MikroORM would reconnect after it has been closed.
+    if (this.#closing || this.#backend.hasCrashed?.()) throw unavailable();
     try {
       return await work();
     } catch (error) {
@@ -113,9 +113,9 @@ class OrmDatabase implements Database {
     }
   }
 
-  /** Whoever asks wants to know it now: no answer is one, too. */
+  /** A database that does not respond in time is not ready: load balancers need a result now. */
   isReady(): Promise<boolean> {
-    return Promise.race([this.#hasMigrations(), pause(readyMs, false, { ref: false })]);
+    return Promise.race([this.#hasMigrations(), delay(readinessTimeoutMs, false, { ref: false })]);
   }
 
   async #hasMigrations(): Promise<boolean> {
@@ -129,42 +129,42 @@ class OrmDatabase implements Database {
     }
   }
 
-  async assertHarmlessRole() {
+  async assertRestrictedRole() {
     const [role] = await this.#orm.em.fork().execute<{ name: string; bypasses: boolean; owns: boolean }[]>(
       `select r.rolname as name, r.rolsuper or r.rolbypassrls as bypasses,
               exists (select from pg_class c where c.relowner = r.oid) as owns
          from pg_roles r where r.rolname = current_user`,
     );
     if (!role || role.bypasses || role.owns) {
-      throw new Error(`The database role "${role?.name}" could see past the row-level policies; refusing to serve with it.`);
+      throw new Error(`The database role "${role?.name}" is not subject to row-level security; refusing to serve with it.`);
     }
   }
 
   connections(): Connections {
-    return this.#own.connections();
+    return this.#backend.connections();
   }
 
-  async listen(channel: string, listener: Listener): Promise<void> {
-    this.#stopListening.push(await this.#own.listen(channel, listener));
+  async listen(channel: string, listener: NotificationListener): Promise<void> {
+    this.#stopListening.push(await this.#backend.listen(channel, listener));
   }
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
       await Promise.all(this.#stopListening.map((stop) => stop()));
       await this.#orm.close();
-      await this.#own.close?.();
+      await this.#backend.close?.();
     })();
     return this.#closing;
   }
 }
 
-/** A lost database is nobody's mistake and passes: callers are told to come back. */
-function unavailable(cause?: unknown): TryLater {
-  return new TryLater('unavailable', 'The database cannot be reached for the moment. Try again in 2 seconds.', 2, { cause });
+/** A lost connection is temporary and not the client's mistake, so the client is asked to retry. */
+function unavailable(cause?: unknown): RetryLaterError {
+  return new RetryLaterError('unavailable', 'The database is unavailable. Retry in 2 seconds.', 2, { cause });
 }
 
-// SQLSTATE classes 08 (connection), 53 (too many connections, no room on the disk) and 57 (shutdown, a statement that took
-// too long), a transaction that did nothing for too long, and what the socket says.
+// SQLSTATE classes 08 (connection), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25P03 (idle
+// transaction timeout), and the error codes of sockets.
 const lossCodes = /^(08...|25P03|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 const lossMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 

@@ -5,13 +5,13 @@ import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import { lockFolder } from './data-folder.ts';
-import { type Database, type Entities, openAs } from './database.ts';
+import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
 
 /**
- * PostgreSQL inside this process with its files in `folder`, migrated and ready to serve. It writes without fsync: safe
- * against a killed process, not against a power failure. `onPanic` hears that it has given up for good.
+ * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: a killed process
+ * loses nothing, a power failure may. `onPanic` is called when it has crashed for good.
  */
 export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void): Promise<Database> {
   const unlock = lockFolder(folder);
@@ -22,37 +22,37 @@ export async function openEmbedded(folder: string, entities: Entities, onPanic: 
   const hasPanicked = watchForPanic(pglite, onPanic);
   await migrateEmbedded(pglite);
   rmSync(unfinished, { force: true });
-  return serveFrom(pglite, entities, { unlock, isLost: hasPanicked });
+  return openOnPglite(pglite, entities, { unlock, hasCrashed: hasPanicked });
 }
 
-/** A first start that was broken off leaves files that nobody can start from, and nothing of anybody's. */
+/** An interrupted first start leaves files that PostgreSQL cannot start from. They contain no data yet, so they are deleted. */
 function filesIn(folder: string) {
   return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished') };
 }
 
 async function start(dataDir: string): Promise<PGlite> {
   try {
-    // A ready-made cluster saves the seconds that initdb takes.
+    // A prepared cluster saves the seconds that initdb takes.
     return await startPglite(existsSync(dataDir) ? { dataDir } : { dataDir, loadDataDir: await freshCluster() });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The embedded database in ${dataDir} does not start. Is the disk full? It says: ${why}`, { cause: error });
+    throw new Error(`The embedded database in ${dataDir} does not start. Is the disk full? PostgreSQL reports: ${why}`, { cause: error });
   }
 }
 
-/** With a quarter of the usual buffers: it starts in half the time, in 100 MB less, and reads as fast from the files. */
+/** A quarter of the default buffers halves the start time and saves 100 MB, and reads from the files are as fast. */
 export function startPglite(options: PGliteOptions): Promise<PGlite> {
   return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'] });
 }
 
-/** Serves from a migrated PGlite that is this process's alone. */
-export async function serveFrom(
+/** Opens the database on a migrated PGlite that only this process uses. */
+export async function openOnPglite(
   pglite: PGlite,
   entities: Entities,
-  { unlock = () => {}, isLost = (): boolean => false } = {},
+  { unlock = () => {}, hasCrashed = (): boolean => false } = {},
 ): Promise<Database> {
-  await forgetStrangeTypes(pglite);
-  // PGlite's own session is a superuser, whom no policy binds.
+  await dropUnusedParsers(pglite);
+  // PGlite's own session is a superuser, to whom no policy applies.
   await pglite.exec(`
     do $$ begin
       if not exists (select from pg_roles where rolname = 'sitekeeper_service') then
@@ -63,18 +63,18 @@ export async function serveFrom(
     set role sitekeeper_app;
   `);
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
-  return openAs(orm, {
-    // There is no other process, and no connection that could be lost.
-    listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotice(payload)),
-    ask: (statements) =>
+  return openDatabaseOn(orm, {
+    // There is no other process and no connection to lose, so there is never a gap.
+    listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotification(payload)),
+    query: (statements) =>
       pglite.transaction(async (transaction) => {
         const rows: unknown[][] = [];
         for (const { text, values } of statements) rows.push((await transaction.query(text, [...values])).rows);
         return rows;
       }),
-    // Its one connection never waits for another process; what waits, waits inside this one.
+    // PGlite has one connection and queues statements inside this process.
     connections: () => ({ busy: 0, idle: 1, waiting: 0 }),
-    isLost,
+    hasCrashed,
     async close() {
       await pglite.close();
       unlock();
@@ -83,10 +83,10 @@ export async function serveFrom(
 }
 
 /**
- * PGlite copies its table of parsers for each statement, and most of them are for arrays of rows, one for each table of the
- * catalogue. With none but its own and those of our columns, a statement takes little more than half the time.
+ * PGlite copies its table of parsers for each statement. Most of them parse arrays of catalog rows, which no statement of
+ * ours returns. Without them a statement takes little more than half the time.
  */
-async function forgetStrangeTypes(pglite: PGlite) {
+async function dropUnusedParsers(pglite: PGlite) {
   const { rows } = await pglite.query<{ oid: number }>(`
     select distinct atttypid as oid from pg_attribute join pg_class on pg_class.oid = attrelid
      where relnamespace = 'public'::regnamespace
@@ -111,7 +111,7 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
   }
 }
 
-/** A folder that holds no database yet is left as it is. */
+/** Leaves a folder without a database unchanged. */
 export async function planEmbedded(folder: string): Promise<MigrationPlan> {
   const { dataDir, unfinished } = filesIn(folder);
   if (!existsSync(dataDir) || existsSync(unfinished)) return planMigrations(async () => ({ rows: [] }));

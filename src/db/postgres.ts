@@ -1,57 +1,57 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { type Database, type Entities, openAs } from './database.ts';
-import { Lines, type Pool, socketOf } from './lines.ts';
+import { type Database, type Entities, openDatabaseOn } from './database.ts';
+import { listenOnPostgres } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
-import { listenOnPostgres } from './notices.ts';
+import { ConnectionMultiplexer, type Pool, socketOf } from './multiplexer.ts';
 
-/** The server ends a statement, or a transaction that does nothing, after this. */
-const limitSeconds = 15;
-/** One that is silent for longer is frozen or cut off, and will not end anything itself. */
-const silenceMs = (limitSeconds + 1) * 1000;
+/** The server cancels a statement, and ends an idle transaction, after this time. */
+const timeoutSeconds = 15;
+/** A server that sends nothing for longer is frozen or unreachable, and will not enforce its own timeouts. */
+const silenceMs = (timeoutSeconds + 1) * 1000;
 
-/** A PostgreSQL server, already migrated. Every connection works as sitekeeper_app, whoever logged in. */
+/** Opens a migrated PostgreSQL server. Every connection runs as sitekeeper_app, whatever role has logged in. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
-  let lines: Lines | undefined;
-  const { address, options: theirs } = splitOptions(url);
+  let multiplexer: ConnectionMultiplexer | undefined;
+  const { address, options: urlOptions } = splitOptions(url);
   const orm = await MikroORM.init({
     entities,
     clientUrl: url,
     pool: { min: 0, max: options.poolSize },
     driverOptions: {
-      connectionString: address, // the ORM leaves out what follows the ?, such as sslmode
+      connectionString: address, // The ORM drops query parameters such as sslmode.
       application_name: 'sitekeeper',
       pipeline: true,
       connectionTimeoutMillis: 5000,
       onPoolCreated(created: Pool) {
-        lines = new Lines(created);
-        // Ids are numbers, as the embedded database returns them: they stay below 2^53.
+        multiplexer = new ConnectionMultiplexer(created);
+        // Ids are numbers, as in the embedded database: they stay below 2^53.
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
         created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTime);
-        created.on('connect', endWhenSilent);
-        takeBackLost(created);
+        created.on('connect', closeWhenSilent);
+        reclaimLostConnections(created);
       },
-      // In the start-up packet rather than by a statement: even RESET ALL leads back to it. No parallel workers: for the
-      // few rows of one user, starting them takes longer than the work.
-      options: `${theirs} -c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${limitSeconds}s -c idle_in_transaction_session_timeout=${limitSeconds}s -c max_parallel_workers_per_gather=0`,
+      // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers are
+      // off, because starting them takes longer than reading the few rows of one user.
+      options: `${urlOptions} -c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0`,
     },
   });
-  return openAs(orm, {
+  return openDatabaseOn(orm, {
     listen: (channel, listener) => listenOnPostgres(url, channel, listener),
-    ask: (statements) => (lines as Lines).run(statements),
-    connections: () => lines?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
+    query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
+    connections: () => multiplexer?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
   });
 }
 
 const parseAnyTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
-/** Four digits of a year, and UTC: all but a few times look like that, and Node reads them much faster than the general parser. */
+/** Almost all times have a four-digit year and are in UTC. Date parses those much faster than the general parser. */
 function parseTime(text: string): Date {
   return text[4] === '-' && text.endsWith('+00') ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : parseAnyTime(text);
 }
 
-/** Options in the address would take the place of ours. Put before them, they count where ours say nothing. */
+/** Options in the URL would replace ours. Placed before ours, they apply where ours set nothing. */
 function splitOptions(url: string): { address: string; options: string } {
   const address = new URL(url);
   const options = address.searchParams.get('options') ?? '';
@@ -59,31 +59,31 @@ function splitOptions(url: string): { address: string; options: string } {
   return { address: address.href, options };
 }
 
-/** Whoever waits for an answer gets an error instead, and the pool a new connection. Idle ones leave the pool sooner. */
-function endWhenSilent(client: pg.PoolClient) {
+/** Fails the pending queries of a silent connection, so that the pool opens a new one. Idle connections are closed sooner. */
+function closeWhenSilent(client: pg.PoolClient) {
   const socket = socketOf(client);
-  socket.setTimeout(silenceMs, () => socket.destroy(new Error('Connection terminated: the database has fallen silent')));
+  socket.setTimeout(silenceMs, () => socket.destroy(new Error('Connection terminated: the database does not respond')));
 }
 
 /**
- * The query builder never gives back a connection that is lost in a transaction (kysely issue 1990), so that after a
- * restart of the server the pool would be full of dead ones.
+ * The query builder never releases a connection that is lost inside a transaction (kysely issue 1990). Without this the pool
+ * would be full of dead connections after a restart of the server.
  */
-function takeBackLost(pool: pg.Pool) {
-  const taken = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => taken.add(client));
-  pool.on('release', (_error, client) => taken.delete(client));
+function reclaimLostConnections(pool: pg.Pool) {
+  const acquired = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => acquired.add(client));
+  pool.on('release', (_error, client) => acquired.delete(client));
   pool.on('connect', (client) =>
     client.once('end', () => {
-      if (!taken.has(client)) return;
+      if (!acquired.has(client)) return;
       client.release(true);
-      client.release = () => {}; // should its holder give it back after all
+      client.release = () => {}; // The holder may still release it.
     }),
   );
 }
 
-/** Migrates as the owner, and lets the login that will serve take the roles that it needs. Returns what was run. */
-export async function migratePostgres(ownerUrl: string, servingUrl: string, names?: string[]): Promise<string[]> {
+/** Migrates as the owner and grants the service's login the roles it needs. Returns the names of the migrations that ran. */
+export async function migratePostgres(ownerUrl: string, serviceUrl: string, names?: string[]): Promise<string[]> {
   const orm = await MikroORM.init({
     entities: [],
     discovery: { warnWhenNoEntities: false },
@@ -93,17 +93,17 @@ export async function migratePostgres(ownerUrl: string, servingUrl: string, name
       connectionString: ownerUrl,
       application_name: 'sitekeeper migrate',
       connectionTimeoutMillis: 5000,
-      onPoolCreated: takeBackLost,
+      onPoolCreated: reclaimLostConnections,
     },
     extensions: [Migrator],
     migrations: migrationSettings(names),
   });
   try {
-    // Processes that start together take turns. The lock sits on a connection of its own beside the migrator's.
+    // The lock serializes processes that start at the same time. It is held on a separate connection from the migrator's.
     return await orm.em.fork().transactional(async (lock) => {
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
       const done = await migrate(orm);
-      const login = decodeURIComponent(new URL(servingUrl).username);
+      const login = decodeURIComponent(new URL(serviceUrl).username);
       if (login) await orm.em.fork().execute(`grant sitekeeper_app, sitekeeper_engine to ${orm.em.getPlatform().quoteIdentifier(login)}`);
       return done;
     });

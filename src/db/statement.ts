@@ -1,12 +1,12 @@
 import type { EntitySchema } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { NotFound, TryLater } from '../errors.ts';
+import { NotFound, RetryLaterError } from '../errors.ts';
 
-/** A statement with its values ($1, $2 …) and the type of the rows that it returns. The text never holds a value. */
+/** SQL text with placeholders ($1, $2 …), their values, and the type of the rows it returns. Values are never part of the text. */
 export interface Statement<Row = unknown> {
   text: string;
   values: readonly unknown[];
-  /** Only for the compiler. */
+  /** Exists only for the compiler. */
   row?: Row;
 }
 
@@ -14,45 +14,47 @@ type RowsOf<Statements extends Statement[]> = {
   [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Row[] : never;
 };
 
-/** Runs statements in one round trip and one transaction, in which only the user's rows exist; returns the rows of each. */
-export type Ask = <Statements extends Statement[]>(...statements: Statements) => Promise<RowsOf<Statements>>;
+/** Runs statements in one round trip and one transaction, limited to one user's rows. Returns the rows of each statement. */
+export type Query = <Statements extends Statement[]>(...statements: Statements) => Promise<RowsOf<Statements>>;
+
+type Queryable = { query: Query };
 
 export function sql<Row>(text: string, values: readonly unknown[] = []): Statement<Row> {
   return { text, values };
 }
 
-/** Rows in the shape of an entity, without the mapper's work. `rest` is what follows the table's name. */
+/** Selects rows in the shape of an entity without the cost of the ORM's mapper. `rest` is everything after the table name. */
 export function selectFrom<Item>(entity: EntitySchema<Item>, rest: string, values: readonly unknown[]): Statement<Item> {
   return sql(
-    textOf(entity, rest, () => `select ${columnsOf(entity)} from ${entity.tableName} ${rest}`),
+    cachedText(entity, rest, () => `select ${columnsOf(entity)} from ${entity.tableName} ${rest}`),
     values,
   );
 }
 
-/** The caller's item with this id, or NotFound. */
-export async function readOwn<Item>(ask: Ask, entity: EntitySchema<Item>, id: number): Promise<Item> {
-  const [[item]] = await ask(selectFrom(entity, 'where id = $1', [id]));
-  if (!item) throw new NotFound();
+/** Returns the user's row with this id or throws NotFound. */
+export async function readById<Item>(db: Queryable, entity: EntitySchema<Item>, id: number): Promise<Item> {
+  const [[item]] = await db.query(selectFrom(entity, 'where id = $1', [id]));
+  if (!item) throw new NotFound(entity.meta.className, id);
   return item;
 }
 
-const tries = 5;
+const attempts = 5;
 
 /**
- * A write that holds only while its conditions do. Where it changed nothing, `refuse` finds out why and throws that; if it
- * finds nothing wrong any more, somebody else was quicker, and the write is tried again.
+ * Runs a conditional write. If it changes no row, `explain` reads the row and throws the reason. If `explain` finds no
+ * reason, a concurrent write got in between, and the write is tried again.
  */
-export async function writeIf<Row>(ask: Ask, statement: Statement<Row>, refuse: () => Promise<void>): Promise<Row> {
-  for (let attempt = 0; attempt < tries; attempt++) {
-    const [[row]] = await ask(statement);
+export async function writeIf<Row>(db: Queryable, statement: Statement<Row>, explain: () => Promise<void>): Promise<Row> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const [[row]] = await db.query(statement);
     if (row !== undefined) return row;
-    await refuse();
+    await explain();
   }
-  throw new TryLater('unavailable', 'Too many others change the same item. Try again in 2 seconds.', 2);
+  throw new RetryLaterError('unavailable', 'Too many concurrent changes to the same resource. Retry in 2 seconds.', 2);
 }
 
 export interface PageQuery {
-  /** Such as `monitor_id = $1`. */
+  /** A condition such as `monitor_id = $1`. */
   where?: string;
   values?: readonly unknown[];
   orderBy: string;
@@ -60,7 +62,7 @@ export interface PageQuery {
   pageSize: number;
 }
 
-/** One page of an entity's rows, and how many there are on all pages. */
+/** Selects one page of an entity's rows, and the number of rows on all pages. */
 export function selectPage<Item>(
   entity: EntitySchema<Item>,
   { where = 'true', values = [], orderBy, page, pageSize }: PageQuery,
@@ -73,13 +75,13 @@ export function selectPage<Item>(
       (page - 1) * pageSize,
     ]),
     sql(
-      textOf(entity, `count ${where}`, () => `select count(*)::int as total from ${entity.tableName} where ${where}`),
+      cachedText(entity, `count ${where}`, () => `select count(*)::int as total from ${entity.tableName} where ${where}`),
       values,
     ),
   ];
 }
 
-/** The columns of an entity under the names of its properties. */
+/** Returns the columns of an entity, each renamed to its property. */
 export function columnsOf<Item>(entity: EntitySchema<Item>): string {
   return Object.keys(entity.meta.properties)
     .map((property) => [property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), property])
@@ -87,26 +89,26 @@ export function columnsOf<Item>(entity: EntitySchema<Item>): string {
     .join(', ');
 }
 
-const texts = new WeakMap<object, Map<string, string>>();
+const textsByEntity = new WeakMap<object, Map<string, string>>();
 
-/** Put together once, so that a text is always the same string: it names the prepared statement. */
-function textOf(entity: object, key: string, build: () => string): string {
-  const known = texts.get(entity) ?? new Map<string, string>();
-  texts.set(entity, known);
-  const text = known.get(key) ?? build();
-  known.set(key, text);
+/** Builds each text once: prepared statements are looked up by their text, and the same string object compares fastest. */
+function cachedText(entity: object, key: string, build: () => string): string {
+  const texts = textsByEntity.get(entity) ?? new Map<string, string>();
+  textsByEntity.set(entity, texts);
+  const text = texts.get(key) ?? build();
+  texts.set(key, text);
   return text;
 }
 
-/** The same statements inside a transaction that is open already. */
-export function askIn(em: SqlEntityManager): Ask {
+/** Runs statements inside a transaction that is already open. MikroORM's placeholder is `?`, so $1, $2 … are translated. */
+export function queryInTransaction(em: SqlEntityManager): Query {
   const run = ({ text, values }: Statement) => {
     const inOrder: unknown[] = [];
-    const marked = text.replace(/\$(\d+)/g, (_, number) => {
+    const translated = text.replace(/\$(\d+)/g, (_, number) => {
       inOrder.push(values[Number(number) - 1] ?? null);
       return '?';
     });
-    return em.execute<unknown[]>(marked, inOrder);
+    return em.execute<unknown[]>(translated, inOrder);
   };
   return async (...statements) => {
     const rows: unknown[][] = [];

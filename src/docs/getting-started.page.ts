@@ -7,28 +7,29 @@ export function gettingStartedPage(publicUrl: string): Html {
     title: 'Getting started',
     path: '/docs/getting-started',
     body: html`<h1>Getting started</h1>
-<p>From nothing to the first alert in ten minutes. Every sample below works when it is pasted; those in TypeScript and Python
-need nothing but Node 22.18 or Python 3.</p>
+<p>Create your first alert in ten minutes. You can copy and run every sample as it is. The TypeScript samples need only Node 22.18
+or newer, the Python samples only Python 3.</p>
 <fieldset class="languages"><legend>Show samples in</legend>
 ${languages.map(
   ({ id, name }, index) => html`<label><input type="radio" name="language" id="in-${id}"${index === 0 ? checked : ''}> ${name}</label>\n`,
 )}</fieldset>
-${steps(publicUrl).map(section)}
-<h2>Where to go from here</h2>
+${steps(publicUrl).map(stepSection)}
+<h2>Next steps</h2>
 <ul>
-<li>The references of the <a href="websites">website registry</a> and of <a href="monitoring">monitoring</a> say what else there is, and let you try it.</li>
-<li>Something was refused? The problem's <code>type</code> leads to <a href="problems">the page that explains it</a>.</li>
-<li>Make a client in your own language from the <a href="../openapi/websites.yaml">specifications</a> <a href="../openapi/monitoring.yaml">of both APIs</a>.
-For TypeScript there is one: the package <code>@sitekeeper/client</code> in <code>generated/client</code> of Sitekeeper's repository.</li>
-<li>Rather click than write? <code>generated/sitekeeper.postman_collection.json</code> there is for Postman, Bruno, Insomnia or Hoppscotch:
-set <code>baseUrl</code> and <code>apiKey</code>.</li>
+<li>See every operation in the reference of the <a href="websites">website registry</a> and of <a href="monitoring">monitoring</a>. You can try each one there.</li>
+<li>If a request is rejected, the <code>type</code> of the problem is the URL of a page that explains it. <a href="problems">All problems</a></li>
+<li>Generate a client in your language from the OpenAPI documents of the <a href="../openapi/websites.yaml">website registry</a> and of
+<a href="../openapi/monitoring.yaml">monitoring</a>. For TypeScript, use the package <code>@sitekeeper/client</code> in
+<code>generated/client</code> of the Sitekeeper repository.</li>
+<li>To send requests from Postman, Bruno, Insomnia or Hoppscotch, import <code>generated/sitekeeper.postman_collection.json</code> from
+the same repository and set <code>baseUrl</code> and <code>apiKey</code>.</li>
 </ul>`,
   });
 }
 
 const checked = html` checked`;
 
-function section({ id, title, before, samples, after }: Step, index: number): Html {
+function stepSection({ id, title, before, samples, after }: Step, index: number): Html {
   return html`<section class="step" id="${id}">
 <h2><span class="number">${index + 1}</span> ${title}</h2>
 ${before.map((text) => html`<p>${prose(text)}</p>\n`)}

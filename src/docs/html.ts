@@ -1,4 +1,4 @@
-/** Markup that is safe to put into a page. */
+/** Markup that is safe to insert into a page. */
 export class Html {
   readonly markup: string;
 
@@ -9,18 +9,18 @@ export class Html {
 
 type Value = string | number | Html | Html[];
 
-/** A template whose values are escaped, unless they are markup already. */
-export function html(pieces: TemplateStringsArray, ...values: Value[]): Html {
-  return new Html(String.raw({ raw: pieces }, ...values.map(markupOf)));
+/** A template tag that escapes every value that is not Html. */
+export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
+  return new Html(String.raw({ raw: strings }, ...values.map(toMarkup)));
 }
 
-/** Plain text in which `backticks` mark code. */
+/** Converts plain text to markup. Text in `backticks` becomes code. */
 export function prose(text: string): Html {
   return new Html(escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>'));
 }
 
-function markupOf(value: Value): string {
-  if (Array.isArray(value)) return value.map(markupOf).join('');
+function toMarkup(value: Value): string {
+  if (Array.isArray(value)) return value.map(toMarkup).join('');
   return value instanceof Html ? value.markup : escapeHtml(String(value));
 }
 

@@ -2,10 +2,10 @@ import { Html, html } from './html.ts';
 
 export interface Page {
   title: string;
-  /** Where it is served. All links are relative to it, so that they hold under any host and any prefix of a proxy. */
+  /** Where the page is served. All links are relative to it, so that they work on any host and behind a proxy that adds a path prefix. */
   path: string;
   body: Html;
-  /** What only this page loads. */
+  /** Style sheets and scripts that only this page loads. */
   head?: Html;
 }
 
@@ -16,13 +16,8 @@ const sections = [
   ['/docs/problems', 'Problems'],
 ] as const;
 
-/** The way from a page to the root of the service: '' or a row of '../'. */
-export function rootFrom(path: string): string {
-  return '../'.repeat(path.split('/').length - 2);
-}
-
 export function layout({ title, path, body, head = new Html('') }: Page): Html {
-  const root = rootFrom(path);
+  const root = relativeRoot(path);
   const link = ([target, name]: (typeof sections)[number]) =>
     html`<a href="${root}${target.slice(1)}"${new Html(path.startsWith(target) ? ' aria-current="page"' : '')}>${name}</a>`;
   return html`<!doctype html>
@@ -37,7 +32,7 @@ ${head}<link rel="stylesheet" href="${root}docs/assets/docs.css">
 <script type="module" src="${root}docs/assets/docs.mjs"></script>
 </head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="brand" href="${root}docs"><img src="${root}docs/assets/icon.svg" alt="" width="26" height="26">Sitekeeper</a>
 <nav aria-label="Sections">${sections.map(link)}</nav>
@@ -47,8 +42,8 @@ ${head}<link rel="stylesheet" href="${root}docs/assets/docs.css">
 <label>E-mail address <input name="email" type="email" autocomplete="username" required></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
 <button>Sign in</button>
-<p class="hint">“Try it out” then works without a key.</p>
-<p class="fault" role="alert" hidden></p>
+<p class="hint">While you are signed in, “Try it out” works without an API key.</p>
+<p class="error" role="alert" hidden></p>
 </form>
 <form data-sign-out hidden>
 <p>Signed in as <strong data-email></strong></p>
@@ -62,4 +57,9 @@ ${body}
 </body>
 </html>
 `;
+}
+
+/** The relative path from a page to the root of the service: empty, or one or more '../'. */
+function relativeRoot(path: string): string {
+  return '../'.repeat(path.split('/').length - 2);
 }

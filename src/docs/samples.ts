@@ -1,17 +1,18 @@
-// The samples of the getting-started page. test/browser runs every one of them.
+// The steps of the getting-started page. The tests in test/browser run every sample.
 
 export const languages = [
-  { id: 'curl', name: 'curl', caption: 'In a shell' },
-  { id: 'typescript', name: 'TypeScript', caption: 'In a file such as first.mts; run it with: node first.mts' },
-  { id: 'python', name: 'Python', caption: 'In a file such as first.py; run it with: python3 first.py' },
+  { id: 'curl', name: 'curl', caption: 'Run in a shell' },
+  { id: 'typescript', name: 'TypeScript', caption: 'Save as first.mts, then run: node first.mts' },
+  { id: 'python', name: 'Python', caption: 'Save as first.py, then run: python3 first.py' },
 ] as const;
 
 export interface Step {
   id: string;
   title: string;
-  /** Text with code in `backticks`. */
+  /** Paragraphs above the sample. Text in `backticks` becomes code, as in `after`. */
   before: string[];
   samples: Record<(typeof languages)[number]['id'], string>;
+  /** Paragraphs below the sample. */
   after: string[];
 }
 
@@ -19,11 +20,12 @@ export const steps = (url: string): Step[] => [firstKey(url), firstWebsite(url),
 
 const firstKey = (url: string): Step => ({
   id: 'first-key',
-  title: 'Your first key',
+  title: 'Create an API key',
   before: [
-    'The first start of the service prints an API key, once. Keep it in the shell with `export KEY=stkp_…`: every sample reads it from there. ' +
-      'Does somebody else run the service? Ask them for a key, or sign in above and make one in the reference of monitoring.',
-    'That first key may do everything. Make one for what you are about to do, and no more:',
+    'On its first start, the service prints an API key. It is shown only once. Set it as an environment variable with `export KEY=stkp_…`: ' +
+      'every sample reads it from there. If someone else operates the service, ask them for a key, or sign in above and create one in the ' +
+      'monitoring reference.',
+    'The first key has all scopes. Create a key that has only the scopes you need for the next steps:',
   ],
   samples: {
     curl: `curl ${url}/api/keys \\
@@ -59,13 +61,13 @@ request = urllib.request.Request(
 )
 print(json.load(urllib.request.urlopen(request)))`,
   },
-  after: ['The answer shows the new `key`, this once. Put it in the place of the first one, again with `export KEY=stkp_…`.'],
+  after: ['The response contains the new `key`. It is shown only once. Use it instead of the first key from now on: `export KEY=stkp_…`.'],
 });
 
 const firstWebsite = (url: string): Step => ({
   id: 'first-website',
-  title: 'Your first website',
-  before: ['The website registry takes forms and answers JSON. Register a website, and see it in the list:'],
+  title: 'Register a website',
+  before: ['The website registry accepts forms and returns JSON. Register a website, then list your websites:'],
   samples: {
     curl: `curl ${url}/api/v1/websites \\
   -H "Authorization: Bearer $KEY" -d domain=www.example.com -d email=1
@@ -86,14 +88,14 @@ print(json.load(urllib.request.urlopen(urllib.request.Request(websites, form, he
 print(json.load(urllib.request.urlopen(urllib.request.Request(websites, headers=headers))))`,
   },
   after: [
-    'The domain comes back in its normal form, `example.com`. Register it a second time, and the answer is a problem: `domain_taken`.',
+    'The response contains the normalized domain, `example.com`. If you register it a second time, the response is the problem `domain_taken`.',
   ],
 });
 
 const firstMonitor = (url: string): Step => ({
   id: 'first-monitor',
-  title: 'Your first monitor',
-  before: ['Monitoring takes JSON. Have an address checked every minute, and see how it stands:'],
+  title: 'Create a monitor',
+  before: ['The monitoring API accepts JSON. Create a monitor that checks a URL every minute, then read its status:'],
   samples: {
     curl: `MONITOR=$(curl -sS ${url}/api/monitors \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -116,14 +118,15 @@ monitor = json.load(urllib.request.urlopen(urllib.request.Request(monitors, body
 request = urllib.request.Request(f"{monitors}/{monitor['id']}", headers=headers)
 print(json.load(urllib.request.urlopen(request)))`,
   },
-  after: ['Its `status` is `pending` until the first check, a few seconds from now; then `up` or `down`.'],
+  after: ['The `status` is `pending` until the first check, which follows within a few seconds. Then it is `up` or `down`.'],
 });
 
 const firstAlert = (url: string): Step => ({
   id: 'first-alert',
-  title: 'Your first alert',
+  title: 'Set up an alert',
   before: [
-    'A provider says where alerts go, an assignment which monitor they are about. Make an e-mail provider (put in your own address), assign it to the monitor, and send a test:',
+    'A provider defines where alerts are sent. It receives the alerts of the monitors that it is assigned to. Create an e-mail provider ' +
+      'with your own address, assign it to the monitor, and send a test notification:',
   ],
   samples: {
     curl: `PROVIDER=$(curl -sS ${url}/api/providers \\
@@ -163,9 +166,10 @@ print(call("POST", f"/monitors/{monitor['id']}/notifications", {"provider_id": p
 print(call("POST", f"/providers/{provider['id']}/test"))`,
   },
   after: [
-    'E-mail needs a mail server that the operator has set; without one the test answers `delivery_not_configured`. Slack and Telegram need no setting: ' +
-      'send `{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}` instead.',
-    'To see a real alert, make a monitor of an address that cannot be reached, such as `https://nowhere.example.com`, and assign the provider to it. ' +
-      'A failing check is confirmed by two more, 5 seconds apart; then the alert is on its way.',
+    'To send e-mail, the operator must have configured a mail server. Otherwise the test returns the problem `delivery_not_configured`. ' +
+      'Slack and Telegram need no configuration. For Slack, create the provider with ' +
+      '`{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}`.',
+    'To get a real alert, create a monitor for a URL that cannot be reached, such as `https://nowhere.example.com`, and assign the ' +
+      'provider to it. A failed check is confirmed by two more checks, 5 seconds apart. Then the alert is sent.',
   ],
 });

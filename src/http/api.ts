@@ -1,99 +1,97 @@
 import type { Context, Middleware } from 'koa';
-import type { Authenticator } from '../access/authenticator.ts';
-import { type Caller, endedAccess, isAccessEnded } from '../access/caller.ts';
-import { answerOnce } from '../access/repeats.ts';
-import type { Database } from '../db/database.ts';
-import { type Ask, askIn } from '../db/statement.ts';
-import { admit, type Described, type Gate } from './admission.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { type Caller, isOwnerDeleted, revokedCredential } from '../auth/caller.ts';
 import type { Operation } from './contract.ts';
+import { allowedVersions, matchesETag, requireVersion } from './etags.ts';
 import { type AnyInput, idempotencyKeyOf } from './input.ts';
-import type { HandlerContext, Reply } from './operations.ts';
-import { isUnchanged, namedVersions, requireVersion } from './versions.ts';
+import type { HandlerContext, HandlerResult } from './operations.ts';
+import { type ApiDefinition, createPipeline, type PipelineDeps } from './pipeline.ts';
 
-export interface Api extends Described {
-  /** Handlers<…> of the API's operations; here the types of all operations become one. */
+export interface Api extends ApiDefinition {
+  /** Handlers<…> of the API's operations. The types of the single operations end here. */
   handlers: object;
 }
 
-export interface ApiParts extends Gate {
-  database: Database;
-  authenticator: Authenticator;
-  /** Newest first; what is kept of requests is hashed with them. */
-  secretKeys: Buffer[];
+/** What an API needs of the data layer. It is passed in, so that http/ does not depend on the database. */
+export interface DataAccess<Db> {
+  forUser(userId: number): Db;
+  /** Runs `work` in one transaction, unless the same request has succeeded before: then that result is returned. */
+  runIdempotent(request: IdempotentRequest, work: (db: Db) => Promise<AnyResult>): Promise<AnyResult>;
 }
 
-type AnyHandler = (input: AnyInput, context: HandlerContext) => Promise<Reply<unknown>>;
+export interface IdempotentRequest {
+  userId: number;
+  operation: string;
+  /** The Idempotency-Key. */
+  key: string;
+  /** Everything in which two requests to the same operation can differ. */
+  content: string;
+}
 
-/** Serves one API as its contract says: what is admitted goes to the handler of its operation. */
-export function serveApi(api: Api, parts: ApiParts): Promise<Middleware> {
-  return admit(api, parts, (operation) => {
-    const handler = handlerFor(operation, api.handlers);
+export interface ApiDeps<Db> extends PipelineDeps {
+  data: DataAccess<Db>;
+  authenticator: Authenticator;
+}
+
+type AnyResult = HandlerResult<unknown>;
+type AnyHandler<Db> = (input: AnyInput, context: HandlerContext<Db>) => Promise<AnyResult>;
+
+/** Serves one API: requests that pass the pipeline go to the handler named after their operation. */
+export function serveApi<Db>(api: Api, deps: ApiDeps<Db>): Promise<Middleware> {
+  return createPipeline(api, deps, (operation) => {
+    const handler = handlerFor<Db>(operation, api.handlers);
     return async (input, caller, ctx) => {
-      const reply = await run(handler, operation, input, caller, ctx, parts).catch((error: unknown) => {
-        throw isAccessEnded(error) ? endedAccess(caller.key ? 'key' : 'session') : error;
+      const result = await runHandler(handler, operation, input, caller, ctx, deps).catch((error: unknown) => {
+        throw isOwnerDeleted(error) ? revokedCredential(caller.key ? 'key' : 'session') : error;
       });
-      // Other processes hear of it from the database; here it holds before the caller has the answer.
-      if (reply.endsAccess) parts.authenticator.forgetUser(caller.userId);
-      writeReply(ctx, operation, reply, parts);
+      // The database notifies other processes. This one drops the credentials before the client sees the response.
+      if (result.revokesCredentials) deps.authenticator.forgetUser(caller.userId);
+      writeResponse(ctx, operation, result, deps);
     };
   });
 }
 
-function handlerFor(operation: Operation, handlers: object): AnyHandler {
-  const handler = (handlers as Record<string, AnyHandler>)[operation.id];
+function handlerFor<Db>(operation: Operation, handlers: object): AnyHandler<Db> {
+  const handler = (handlers as Record<string, AnyHandler<Db>>)[operation.id];
   if (!handler) throw new Error(`The operation ${operation.id} has no handler.`);
   return handler;
 }
 
-/** Runs the handler; once only, where the caller sent an Idempotency-Key. */
-function run(
-  handler: AnyHandler,
+function runHandler<Db>(
+  handler: AnyHandler<Db>,
   operation: Operation,
   input: AnyInput,
   caller: Caller,
   ctx: Context,
-  parts: ApiParts,
-): Promise<Reply<unknown>> {
+  { data, clientAddress }: ApiDeps<Db>,
+): Promise<AnyResult> {
   const { userId } = caller;
-  const { database } = parts;
   const ifMatch = input.header['if-match'];
-  const contextWith = (asUser: HandlerContext['asUser'], ask: Ask): HandlerContext => ({
-    caller,
-    address: parts.addressOf(ctx),
-    versions: namedVersions(ifMatch),
-    requireVersion: (version) => requireVersion(ifMatch, version),
-    asUser,
-    ask,
-  });
+  const run = (db: Db) =>
+    handler(input, {
+      caller,
+      address: clientAddress(ctx),
+      versions: allowedVersions(ifMatch),
+      requireVersion: (version) => requireVersion(ifMatch, version),
+      db,
+    });
   const key = idempotencyKeyOf(input);
-  if (key === undefined)
-    return handler(
-      input,
-      contextWith((work) => database.asUser(userId, work), database.ask(userId)),
-    );
-  const repeatable = { userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) };
-  return database.asUser(userId, (em) =>
-    answerOnce(em, repeatable, parts.secretKeys, () =>
-      handler(
-        input,
-        contextWith((work) => work(em), askIn(em)),
-      ),
-    ),
-  );
+  if (key === undefined) return run(data.forUser(userId));
+  return data.runIdempotent({ userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) }, run);
 }
 
-function writeReply(ctx: Context, operation: Operation, reply: Reply<unknown>, { sessionCookie }: ApiParts) {
+function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { sessionCookie }: PipelineDeps) {
   ctx.res.setHeader('Cache-Control', 'private, no-cache');
-  if (reply.sessionToken !== undefined) sessionCookie.write(ctx, reply.sessionToken);
-  if (reply.location !== undefined) ctx.res.setHeader('Location', reply.location);
-  if (reply.version !== undefined) {
-    ctx.res.setHeader('ETag', `"${reply.version}"`);
-    if (operation.method === 'GET' && isUnchanged(ctx.headers['if-none-match'], reply.version)) {
+  if (result.sessionToken !== undefined) sessionCookie.write(ctx, result.sessionToken);
+  if (result.location !== undefined) ctx.res.setHeader('Location', result.location);
+  if (result.version !== undefined) {
+    ctx.res.setHeader('ETag', `"${result.version}"`);
+    if (operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], result.version)) {
       ctx.status = 304;
       return;
     }
   }
-  ctx.status = (reply.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
+  ctx.status = (result.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
   ctx.res.setHeader('Content-Type', 'application/json');
-  ctx.body = JSON.stringify(reply.body);
+  ctx.body = JSON.stringify(result.body);
 }

@@ -1,35 +1,35 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { type Document, type Operation as DocumentOperation, OpenAPIBackend } from 'openapi-backend';
-import type { Scope } from '../access/scopes.ts';
+import type { Scope } from '../auth/scopes.ts';
 
-/** A parameter or form field as the contract describes it. */
-export interface Field {
+/** A parameter as declared in the contract. */
+export interface Parameter {
   in: 'path' | 'query' | 'header';
   name: string;
   schema: { type?: string };
 }
 
-/** An operation of the contract with all that can be worked out before the first request. */
+/** An operation of the contract, with everything that can be computed before the first request. */
 export interface Operation {
   id: string;
   method: string;
   scopes: Scope[];
-  /** Which credentials it takes; none means that everybody may call it. */
+  /** The credentials it accepts. None means that it is public. */
   credentials: ('bearerKey' | 'sessionCookie')[];
-  parameters: Field[];
-  body?: { mediaType: string; fields: Record<string, { type?: string }>; union?: Union };
-  /** The statuses of success, the lowest first. */
+  parameters: Parameter[];
+  body?: { mediaType: string; fields: Record<string, { type?: string }>; variants?: Variants };
+  /** The 2xx statuses, in ascending order. */
   successes: number[];
-  /** Compiled when they are first asked for. */
+  /** Compiled at the first call. */
   validators(): ValidateFunction[];
 }
 
-/** A body that is one of several kinds: the field that tells them apart, and the fields of each kind by its value. */
-export interface Union {
-  tag: string;
-  kinds: Record<string, string[]>;
+/** The variants of a body with a discriminator, such as the provider types: the fields of each, by the discriminator's value. */
+export interface Variants {
+  discriminator: string;
+  fields: Record<string, string[]>;
 }
 
 export type Match = { operation: Operation; pathParameters: Record<string, string> } | { allow: string[] } | undefined;
@@ -40,9 +40,9 @@ interface Route {
   operations: Map<string, Operation>;
 }
 
-const compilePauseMs = 30;
+const compileIntervalMs = 30;
 
-/** One API by its bundled document: finds the operation for a request, and knows what each operation asks for. */
+/** One API, loaded from its bundled document: finds the operation of a request. */
 export class Contract {
   readonly operations: Operation[] = [];
   readonly #routes: Route[] = [];
@@ -51,7 +51,7 @@ export class Contract {
     const ajv = requestAjv();
     const api = new OpenAPIBackend({
       definition: withPlainDiscriminators(document),
-      // The document was checked when it was bundled; responses are held against it in the tests, not at every start.
+      // The document was validated when it was bundled. Tests validate responses; the service does not.
       quick: true,
       customizeAjv: () => ajv,
     });
@@ -62,24 +62,24 @@ export class Contract {
   }
 
   private constructor(api: OpenAPIBackend) {
-    for (const described of api.router.getOperations()) {
-      const operation = describe(described, (id) => api.validator.getRequestValidatorsForOperation(id) ?? []);
+    for (const source of api.router.getOperations()) {
+      const operation = toOperation(source, (id) => api.validator.getRequestValidatorsForOperation(id) ?? []);
       this.operations.push(operation);
-      this.#addRoute(described.path, operation);
+      this.#addRoute(source.path, operation);
     }
-    // /a/b before /a/{id}: the fewer parameters, the more exact.
+    // /a/b must match before /a/{id}: fewer parameters are more specific.
     this.#routes.sort((a, b) => a.names.length - b.names.length);
   }
 
-  /** One after the other beside the start, which does not wait for it; the first requests seldom find one missing. */
+  /** Compiles the validators in the background, so that neither the start nor the first requests wait for them. */
   async #compile() {
     for (const operation of this.operations) {
-      await pause(compilePauseMs, undefined, { ref: false });
+      await delay(compileIntervalMs, undefined, { ref: false });
       operation.validators();
     }
   }
 
-  /** `path` is relative to the API's root. The routes are compiled once; openapi-backend compiles them at every request. */
+  /** `path` is relative to the API's base path. Routes are compiled once; openapi-backend would compile them for every request. */
   match(method: string, path: string): Match {
     for (const { pattern, names, operations } of this.#routes) {
       const values = pattern.exec(path);
@@ -102,24 +102,24 @@ export class Contract {
       this.#routes.push(route);
     }
     route.operations.set(operation.method, operation);
-    // HEAD is answered like GET, and the server leaves the body out.
+    // HEAD is handled like GET; Node does not send the body.
     if (operation.method === 'GET') route.operations.set('HEAD', operation);
   }
 }
 
-function describe(described: DocumentOperation, validatorsOf: (id: string) => ValidateFunction[]): Operation {
-  // getOperations() returns the dereferenced document, in which no $ref is left.
-  const requestBody = described.requestBody as { content: Record<string, { schema: BodySchema }> } | undefined;
+function toOperation(source: DocumentOperation, validatorsOf: (id: string) => ValidateFunction[]): Operation {
+  // getOperations() returns the dereferenced document, which contains no $ref.
+  const requestBody = source.requestBody as { content: Record<string, { schema: BodySchema }> } | undefined;
   const [media] = Object.entries(requestBody?.content ?? {});
-  const { operationId: id = '' } = described;
+  const { operationId: id = '' } = source;
   return {
     id,
-    method: described.method.toUpperCase(),
-    scopes: (described as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
-    credentials: (described.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
-    parameters: (described.parameters ?? []) as Field[],
-    ...(requestBody && media && { body: { mediaType: media[0], ...describeBody(media[1].schema) } }),
-    successes: Object.keys(described.responses ?? {})
+    method: source.method.toUpperCase(),
+    scopes: (source as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
+    credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
+    parameters: (source.parameters ?? []) as Parameter[],
+    ...(requestBody && media && { body: { mediaType: media[0], ...fieldsOf(media[1].schema) } }),
+    successes: Object.keys(source.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)
       .sort(),
@@ -133,15 +133,11 @@ interface BodySchema {
   discriminator?: { propertyName: string };
 }
 
-function describeBody({
-  properties = {},
-  oneOf = [],
-  discriminator,
-}: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'union'> {
+function fieldsOf({ properties = {}, oneOf = [], discriminator }: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'variants'> {
   if (!discriminator) return { fields: properties };
-  const tag = discriminator.propertyName;
-  const kinds = oneOf.map((kind) => [kind.properties?.[tag]?.enum?.[0] ?? '', Object.keys(kind.properties ?? {})] as const);
-  return { fields: properties, union: { tag, kinds: Object.fromEntries(kinds) } };
+  const { propertyName } = discriminator;
+  const fields = oneOf.map(({ properties = {} }) => [properties[propertyName]?.enum?.[0] ?? '', Object.keys(properties)] as const);
+  return { fields: properties, variants: { discriminator: propertyName, fields: Object.fromEntries(fields) } };
 }
 
 function methodsOf(operations: Map<string, Operation>): string[] {
@@ -157,14 +153,14 @@ function decodeSegment(segment: string): string | undefined {
 }
 
 function requestAjv(): Ajv {
-  // Values arrive with the types that the contract names (input.ts), so nothing is coerced here. Defaults are filled in;
-  // the schemas of updates have none.
+  // input.ts has already parsed values to their declared types, so nothing is coerced here. Defaults are filled in; the
+  // schemas of updates declare none.
   const ajv = new Ajv({ strict: false, allErrors: true, useDefaults: true, discriminator: true, verbose: true });
   formats.default(ajv);
   return ajv;
 }
 
-/** Ajv knows discriminators, but refuses a mapping (each branch says its own value already) and passes all that is no object. */
+/** Ajv rejects a discriminator with a mapping, and accepts anything that is not an object. The mapping repeats what the branches say. */
 function withPlainDiscriminators(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (key, value) => {
     if (key === 'discriminator') return { propertyName: value.propertyName };

@@ -14,21 +14,21 @@ const exposeHeaders = [
 ];
 
 /**
- * Lets scripts of these origins (`*`: of any) call us and read what the headers say. No cookies: those stay on our own
- * origin. What is open to everybody is open to every origin.
+ * Lets scripts of these origins (`*` is any) call the APIs and read the response headers. Credentials are never allowed, so
+ * cookies work only on our own origin. Public paths are open to every origin.
  */
-export function allowOrigins(allowed: string[], isOpen: (path: string) => boolean = () => false): Middleware {
-  const answerOrigin = cors({ origin: corsOrigin(allowed, isOpen), exposeHeaders, maxAge: 600 });
+export function allowOrigins(allowed: string[], isPublic: (path: string) => boolean = () => false): Middleware {
+  const handleOrigin = cors({ origin: corsOrigin(allowed, isPublic), exposeHeaders, maxAge: 600 });
   return (ctx, next) => {
-    if (ctx.headers.origin !== undefined) return answerOrigin(ctx, next);
-    ctx.res.setHeader('Vary', 'Origin'); // a cache must not hand this answer to a script
+    if (ctx.headers.origin !== undefined) return handleOrigin(ctx, next);
+    ctx.res.setHeader('Vary', 'Origin'); // A cache must not return this response to a script.
     return next();
   };
 }
 
-function corsOrigin(allowed: string[], isOpen: (path: string) => boolean) {
+function corsOrigin(allowed: string[], isPublic: (path: string) => boolean) {
   return (ctx: Context) => {
-    if (allowed.includes('*') || isOpen(ctx.path)) return '*';
+    if (allowed.includes('*') || isPublic(ctx.path)) return '*';
     const origin = ctx.get('Origin');
     return allowed.includes(origin) ? origin : '';
   };

@@ -1,98 +1,100 @@
 import type { Context } from 'koa';
-import { type Fault, Invalid } from '../errors.ts';
+import { InvalidRequest, type ValidationError } from '../errors.ts';
 import type { Body } from './body.ts';
 import type { Operation } from './contract.ts';
-import { escapePointer, faultsOf, findBadCharacters, withoutEchoes } from './faults.ts';
-import { type Pair, parsePairs } from './pairs.ts';
+import { type FormField, parseUrlencoded } from './urlencoded.ts';
+import { dropRedundant, escapePointer, findInvalidCharacters, validationErrorsOf } from './validation-errors.ts';
 
 type Values = Record<string, unknown>;
 
-/** What a handler gets; the types of each operation stand in operations.ts. */
+/** The input of any handler. operations.ts has the exact types of each operation. */
 export interface AnyInput {
   path: Values;
   query: Values;
-  /** By their names in lower case. */
+  /** Header names are in lower case. */
   header: Record<string, string>;
   body: unknown;
   url: { path: string; query: string };
 }
 
-export type AnyRules = (body: Values) => Fault[];
+export type AnyRules = (body: Values) => ValidationError[];
 
-/** Turns the request into the operation's input, or refuses it naming every fault at once. */
+/** Parses and validates the request. Throws InvalidRequest with every error at once. */
 export function readInput(
   ctx: Context,
   operation: Operation,
   { pathParameters, body, rules }: { pathParameters: Record<string, string>; body: Body | undefined; rules: AnyRules | undefined },
 ): AnyInput {
-  const faults: Fault[] = [];
+  const errors: ValidationError[] = [];
   const path: Values = {};
   const query: Values = {};
   const header: Record<string, string> = {};
-  const declaresQuery = operation.parameters.some((parameter) => parameter.in === 'query');
-  const pairs = declaresQuery ? parsePairs(ctx.querystring, 'The query string') : [];
-  for (const { in: place, name, schema } of operation.parameters) {
-    if (place === 'path') path[name] = typed(pathParameters[name] ?? '', schema.type);
-    if (place === 'header' && ctx.req.headers[name.toLowerCase()] !== undefined) header[name.toLowerCase()] = ctx.get(name);
-    if (place === 'query') {
-      const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
-      if (values.length > 1) faults.push({ in: 'query', name, code: 'repeated', message: 'is given more than once' });
-      else if (values[0] !== undefined) query[name] = typed(values[0], schema.type);
+  const hasQueryParameters = operation.parameters.some((parameter) => parameter.in === 'query');
+  const queryFields = hasQueryParameters ? parseUrlencoded(ctx.querystring, 'The query string') : [];
+  for (const { in: location, name, schema } of operation.parameters) {
+    if (location === 'path') path[name] = parseValue(pathParameters[name] ?? '', schema.type);
+    if (location === 'header' && ctx.req.headers[name.toLowerCase()] !== undefined) header[name.toLowerCase()] = ctx.get(name);
+    if (location === 'query') {
+      const values = queryFields.filter(([given]) => given === name).map(([, value]) => value);
+      if (values.length > 1) errors.push({ in: 'query', name, ...repeated });
+      else if (values[0] !== undefined) query[name] = parseValue(values[0], schema.type);
     }
   }
-  const value = bodyValue(operation, body, faults);
-  const checked = { path, query, header, ...(value !== undefined && { requestBody: value }) };
-  faults.push(...idempotencyKeyFaults(header));
-  // Characters first: what cannot be stored must not be reported as something else.
-  faults.push(...findBadCharacters(checked));
+  const value = bodyValue(operation, body, errors);
+  const validated = { path, query, header, ...(value !== undefined && { requestBody: value }) };
+  errors.push(...idempotencyKeyErrors(header));
+  // Invalid characters come first, because they are the reason for other errors at the same location.
+  errors.push(...findInvalidCharacters(validated));
   for (const validate of operation.validators()) {
-    if (!validate(checked)) faults.push(...faultsOf(validate.errors ?? [], operation));
+    if (!validate(validated)) errors.push(...validationErrorsOf(validate.errors ?? [], operation));
   }
-  if (rules && typeof value === 'object' && value !== null) faults.push(...ruleFaults(rules, value as Values, faults));
-  if (faults.length > 0) throw new Invalid(withoutEchoes(faults));
+  if (rules && typeof value === 'object' && value !== null) errors.push(...ruleErrors(rules, value as Values, errors));
+  if (errors.length > 0) throw new InvalidRequest(dropRedundant(errors));
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
 }
 
-/** Quotes around it are not part of it. */
+const repeated = { code: 'repeated', message: 'must not be given more than once' };
+
+/** Quotes around the key are optional and not part of it. */
 export function idempotencyKeyOf({ header }: Pick<AnyInput, 'header'>): string | undefined {
   return header['idempotency-key']?.replace(/^"(.*)"$/, '$1');
 }
 
-/** The schema counts the quotes too, so it cannot say this. */
-function idempotencyKeyFaults(header: Record<string, string>): Fault[] {
+/** A schema would count the quotes, so the length is checked here. */
+function idempotencyKeyErrors(header: Record<string, string>): ValidationError[] {
   const key = idempotencyKeyOf({ header });
   if (key === undefined || (key.length >= 1 && key.length <= 255)) return [];
   return [{ in: 'header', name: 'Idempotency-Key', code: 'length', message: 'must have 1 to 255 characters' }];
 }
 
-/** Rules see the fields without a fault; what they then miss in one that has a fault is no second one. */
-function ruleFaults(rules: AnyRules, body: Values, faults: Fault[]): Fault[] {
-  const fieldOf = ({ pointer }: Fault) => pointer?.split('/')[1];
-  const faulty = new Set(faults.map(fieldOf));
-  const sound = Object.fromEntries(Object.entries(body).filter(([name]) => !faulty.has(escapePointer(name))));
-  return rules(sound).filter((fault) => !faulty.has(fieldOf(fault)));
+/** Rules get only the valid fields. What they then report about an invalid field would repeat an error, so it is dropped. */
+function ruleErrors(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
+  const fieldOf = ({ pointer }: ValidationError) => pointer?.split('/')[1];
+  const invalid = new Set(errors.map(fieldOf));
+  const valid = Object.fromEntries(Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name))));
+  return rules(valid).filter((error) => !invalid.has(fieldOf(error)));
 }
 
-function bodyValue(operation: Operation, body: Body | undefined, faults: Fault[]): unknown {
+function bodyValue(operation: Operation, body: Body | undefined, errors: ValidationError[]): unknown {
   if (!operation.body) return undefined;
   if (operation.body.mediaType !== 'application/x-www-form-urlencoded') return body && 'json' in body ? body.json : undefined;
-  return formValue(body && 'form' in body ? body.form : [], operation.body.fields, faults);
+  return parseForm(body && 'form' in body ? body.form : [], operation.body.fields, errors);
 }
 
-function formValue(pairs: Pair[], fields: Record<string, { type?: string }>, faults: Fault[]): Values {
+function parseForm(formFields: FormField[], fields: Record<string, { type?: string }>, errors: ValidationError[]): Values {
   const form: Values = Object.create(null);
-  for (const [name, value] of pairs) {
-    if (name in form) faults.push({ in: 'body', pointer: `/${escapePointer(name)}`, code: 'repeated', message: 'is given more than once' });
-    form[name] = typed(value, Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
+  for (const [name, value] of formFields) {
+    if (name in form) errors.push({ in: 'body', pointer: `/${escapePointer(name)}`, ...repeated });
+    form[name] = parseValue(value, Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
   }
   return form;
 }
 
 /**
- * A text as the value it stands for. What does not stand for one stays a text, which the contract then refuses: so 0x1,
- * 1e1, 1.0, a blank and an empty value are no integers.
+ * Parses text as the type that the contract declares. Text that is not of that type is returned as it is, and the schema then
+ * rejects it: 0x1, 1e1, 1.0, a space and an empty value are not integers.
  */
-function typed(text: string, type: string | undefined): unknown {
+function parseValue(text: string, type: string | undefined): unknown {
   if (type === 'integer') return /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
   if (type === 'boolean') return ({ true: true, '1': true, false: false, '0': false } as Record<string, boolean>)[text] ?? text;
   return text;

@@ -1,29 +1,29 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { Refusal } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
-import { inTrace, readTraceparent, type Tracer } from '../trace.ts';
+import { ProblemError } from '../errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { inTrace, parseTraceparent, type Tracer } from '../telemetry/tracing.ts';
 import { writeProblem } from './problems.ts';
 import { requestIdOf } from './request-id.ts';
 
-export const nameRequests: Middleware = (ctx, next) => {
+export const assignRequestId: Middleware = (ctx, next) => {
   ctx.state.requestId = requestIdOf(ctx.get('X-Request-Id'));
   ctx.res.setHeader('X-Request-Id', ctx.state.requestId);
   return next();
 };
 
-/** One line a request, and a count: who asked for what, how it ended and how long it took. Never a body, a query or a header. */
-export function watchRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'refusals'>, tracer?: Tracer): Middleware {
+/** Logs, counts and traces each request. Bodies, queries and headers are never logged. */
+export function recordRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'problems'>, tracer?: Tracer): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
-    const parent = readTraceparent(ctx.get('traceparent'));
+    const parent = parseTraceparent(ctx.get('traceparent'));
     const span = tracer?.start(ctx.method, { kind: 'server', parent });
     const trace = span?.context ?? parent;
     await inTrace(trace, next);
     const ms = performance.now() - start;
     const { requestId, operation, caller, problem } = ctx.state;
     metrics.requests.observe({ operation: operation ?? 'none', status: ctx.status }, ms / 1000);
-    if (problem) metrics.refusals.inc({ code: problem });
+    if (problem) metrics.problems.inc({ code: problem });
     span?.end({
       name: operation,
       failed: ctx.status >= 500,
@@ -53,19 +53,21 @@ export function watchRequests(log: Logger, metrics: Pick<Metrics, 'requests' | '
   };
 }
 
-/** Turns whatever is thrown into a problem. What is no refusal is a fault of ours: logged whole, answered without detail. */
-export function answerProblems(publicUrl: string, log: Logger): Middleware {
+/** Turns every error into a problem+json response. An unexpected error is logged in full, and the client gets no details. */
+export function handleProblems(publicUrl: string, log: Logger): Middleware {
   return async (ctx, next) => {
     try {
       await next();
     } catch (error) {
-      const refusal =
-        error instanceof Refusal
-          ? error
-          : new Refusal('internal_error', 'Something went wrong on our side. The request_id leads us to it.', { cause: error });
-      if (refusal.cause !== undefined) log.error({ err: refusal.cause, request_id: ctx.state.requestId }, refusal.code);
-      ctx.state.problem = refusal.code;
-      writeProblem(ctx, refusal, publicUrl);
+      const problem = error instanceof ProblemError ? error : unexpected(error);
+      if (problem.cause !== undefined) log.error({ err: problem.cause, request_id: ctx.state.requestId }, problem.code);
+      ctx.state.problem = problem.code;
+      writeProblem(ctx, problem, publicUrl);
     }
   };
+}
+
+function unexpected(cause: unknown): ProblemError {
+  const detail = 'An unexpected error occurred. Report the request_id to the operator if it persists.';
+  return new ProblemError('internal_error', detail, { cause });
 }

@@ -1,8 +1,6 @@
-// Types that tie a handler to its operation in the contract.
-import type { Caller } from '../access/caller.ts';
-import type { Work } from '../db/database.ts';
-import type { Ask } from '../db/statement.ts';
-import type { Fault } from '../errors.ts';
+// Types that bind a handler to its operation in the contract.
+import type { Caller } from '../auth/caller.ts';
+import type { ValidationError } from '../errors.ts';
 
 interface AnyOperation {
   parameters: { path?: unknown; query?: unknown; header?: unknown };
@@ -10,67 +8,65 @@ interface AnyOperation {
   responses: object;
 }
 
-/** What is not declared, or not sent, is an empty object. */
-type Given<T> = [NonNullable<T>] extends [never] ? Record<never, never> : NonNullable<T>;
+/** Parameters that are not declared become an empty object. */
+type Declared<T> = [NonNullable<T>] extends [never] ? Record<never, never> : NonNullable<T>;
 type BodyOf<RequestBody> = RequestBody extends { content: infer Content } ? Content[keyof Content] : undefined;
 type SuccessOf<Responses> = { [Status in keyof Responses & (200 | 201 | 202)]: BodyOf<Responses[Status]> }[keyof Responses &
   (200 | 201 | 202)];
 
-/** What the request says, already held against the contract: the right types, defaults filled in. */
+/** The validated request: every value has the type that the contract declares, and defaults are filled in. */
 export interface Input<Operation extends AnyOperation> {
-  path: Given<Operation['parameters']['path']>;
-  query: Given<Operation['parameters']['query']>;
+  path: Declared<Operation['parameters']['path']>;
+  query: Declared<Operation['parameters']['query']>;
   body: BodyOf<Operation['requestBody']>;
-  /** The path and query as they were sent, for links to other pages. */
+  /** The path and the query string as sent, for links to other pages. */
   url: { path: string; query: string };
 }
 
-export interface HandlerContext {
+/** What a handler gets besides its input. `Db` is the database limited to the caller's rows; http/ does not look inside. */
+export interface HandlerContext<Db> {
   caller: Caller;
-  /** The address the request comes from. */
+  /** The client's address. */
   address: string;
-  /** One transaction in which only the caller's rows exist. */
-  asUser<T>(work: Work<T>): Promise<T>;
-  /** Statements in one round trip, in a transaction in which only the caller's rows exist. */
-  ask: Ask;
-  /** Refuses unless the item's version is one that the caller's If-Match names. To be asked in the transaction that writes. */
+  db: Db;
+  /** Throws unless If-Match allows this version. Call it in the transaction that writes. */
   requireVersion(version: string): void;
-  /** The versions that If-Match names, for a write that holds only for them; undefined where any will do. */
+  /** The versions that If-Match allows, for use in a conditional write. Undefined allows any. */
   versions: number[] | undefined;
 }
 
-export interface Reply<Body> {
+export interface HandlerResult<Body> {
   body: Body;
-  /** Where the new item can be read. */
+  /** The URL of the created resource. */
   location?: string;
-  /** The version of the item; becomes its ETag. */
+  /** The version of the resource; becomes its ETag. */
   version?: string;
-  /** For operations that either create or change: which of the two it was. */
+  /** For operations that either create or update: which of the two happened. */
   created?: boolean;
-  /** For an answer that holds a secret: the id that a repeated request is told instead. */
+  /** Set when the body contains a secret, which must not be stored: a repeated request gets this id instead. */
   createdId?: number;
-  /** A key or session of the caller's user ended: what is remembered of them is asked for anew. */
-  endsAccess?: true;
+  /** A key or session of the caller's user was deleted, so the cached credentials of this user are dropped. */
+  revokesCredentials?: true;
   /** The session cookie to set; null clears it. */
   sessionToken?: string | null;
 }
 
-export type Handler<Operation extends AnyOperation> = (
+export type Handler<Operation extends AnyOperation, Db> = (
   input: Input<Operation>,
-  context: HandlerContext,
-) => Promise<Reply<SuccessOf<Operation['responses']>>>;
+  context: HandlerContext<Db>,
+) => Promise<HandlerResult<SuccessOf<Operation['responses']>>>;
 
-/** One handler for each operation of an API: one that is missing or surplus does not compile. */
-export type Handlers<Operations> = {
-  [Id in keyof Operations]: Operations[Id] extends AnyOperation ? Handler<Operations[Id]> : never;
+/** One handler per operation of an API. A missing or unknown operation does not compile. */
+export type Handlers<Operations, Db> = {
+  [Id in keyof Operations]: Operations[Id] extends AnyOperation ? Handler<Operations[Id], Db> : never;
 };
 
 /**
- * Rules that no schema can say, checked beside it so that every fault is named at once. They see the body's fields that
- * the schema found nothing wrong with.
+ * Validation rules that a schema cannot express. They run in addition to the schema, so that the response lists every error
+ * at once, and receive only the fields in which the schema found no error.
  */
 export type Rules<Operations> = {
   [Id in keyof Operations]?: Operations[Id] extends AnyOperation
-    ? (body: Partial<NonNullable<BodyOf<Operations[Id]['requestBody']>>>) => Fault[]
+    ? (body: Partial<NonNullable<BodyOf<Operations[Id]['requestBody']>>>) => ValidationError[]
     : never;
 };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The caller's own id where it is one, else a new one. */
+/** Returns the client's own id if it is well-formed, otherwise a new one. */
 export function requestIdOf(given: string): string {
   return wellFormed.test(given) ? given : newRequestId();
 }

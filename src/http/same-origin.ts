@@ -1,18 +1,12 @@
 import type { Context } from 'koa';
-import { Refusal } from '../errors.ts';
 
 /**
- * A browser sends our cookie along with requests that other sites make it send. Those that change something are refused.
- * Browsers say where a request comes from; who says nothing is no browser.
+ * Whether a request comes from our own pages. Browsers attach our cookie to requests that other sites trigger, but they also
+ * report the origin. A client that sends neither header is not a browser, and passes.
  */
-export function requireSameOrigin(ctx: Context, publicUrl: string) {
+export function isSameOrigin(ctx: Context, publicUrl: string): boolean {
   const site = ctx.get('Sec-Fetch-Site');
+  if (site !== '') return site === 'same-origin' || site === 'none';
   const origin = ctx.get('Origin');
-  const isOurs = site !== '' ? site === 'same-origin' || site === 'none' : origin === '' || origin === new URL(publicUrl).origin;
-  if (!isOurs) {
-    throw new Refusal(
-      'cross_origin',
-      "From a browser and without a key, a request that changes something must come from the service's own origin.",
-    );
-  }
+  return origin === '' || origin === new URL(publicUrl).origin;
 }

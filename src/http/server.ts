@@ -1,53 +1,54 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
-import { type ProblemCode, Refusal } from '../errors.ts';
+import { type ProblemCode, ProblemError } from '../errors.ts';
 import { problemBody } from './problems.ts';
 import { newRequestId } from './request-id.ts';
 
-/** The port cannot be had; said so that an operator can mend it. */
-export class CannotListen extends Error {}
+/** The port is not available. The message tells the operator what to change. */
+export class ListenError extends Error {}
 
-export interface Listening {
-  /** Where the service is reached from outside: what the operator says, else the address it listens on. */
+export interface HttpServer {
+  /** The public URL: PUBLIC_URL, or the address it listens on. */
   url: string;
-  /** From now on requests are answered by this; before, they are told to come back. */
-  answerWith(listener: RequestListener): void;
-  /** From now on readyz refuses and connections are not kept, so that load balancers and clients turn elsewhere. */
-  sendAway(): void;
-  /** Answers what is under way, takes nothing new, and resolves when all is done; what takes too long is broken off. */
+  /** Sets the request handler. Before the first call, every request gets 503. */
+  setHandler(handler: RequestListener): void;
+  /** Makes /readyz fail and closes connections after each response, so that load balancers and clients go elsewhere. */
+  drain(): void;
+  /** Stops accepting connections and finishes in-flight requests. Those that take too long are aborted. */
   close(): Promise<void>;
 }
 
-const breakOffMs = 6000;
-/** How long a whole request may take to arrive, so that slow clients hold nothing for long. */
-const arrivalMs = 6000;
-const maxHeaders = 200;
+const closeTimeoutMs = 6000;
+/** A request must arrive completely within this time, so that slow clients do not occupy connections. */
+const requestTimeoutMs = 6000;
+const maxHeaderBytes = 16 * 1024;
+const maxHeaderCount = 200;
 /**
- * How long a connection may rest between requests. Proxies rest theirs for a minute; if we were the first to close, a request
- * that is just being sent would be lost.
+ * How long an idle connection stays open. Proxies keep theirs for a minute; if we closed first, a request that is just being
+ * sent would be lost.
  */
-const restMs = 65_000;
-/** How long a client has to read the last answer. */
+const keepAliveMs = 65_000;
+/** How long a client has to read the last response before the connection is destroyed. */
 const lingerMs = 1500;
 
-interface Place {
+interface ListenOptions {
   host: string;
   port: number;
   publicUrl?: string;
-  /** Which settings say so, for whoever has to change them. */
+  /** The settings that determine host and port, for the error message. */
   settings?: string;
 }
 
 /**
- * Where to listen later, free for now. A port that is taken is noticed before anything is changed; and until we listen,
- * proxies are refused, and turn to another process. A shared one is that of other workers, and has been tried.
+ * Checks that the port is free before anything is changed, and chooses one for port 0. It does not listen yet: until the
+ * service is ready, proxies should be refused and try another process. Workers of a cluster share a port that was checked.
  */
-export async function findPlace({ host, port, publicUrl }: Place, isShared = false) {
-  const bound = isShared ? port : await freePort(host, port);
+export async function reservePort({ host, port, publicUrl }: ListenOptions, isShared = false) {
+  const bound = isShared ? port : await findFreePort(host, port);
   return { host, port: bound, publicUrl: publicUrl ?? urlOf(host, bound) };
 }
 
-async function freePort(host: string, port: number): Promise<number> {
+async function findFreePort(host: string, port: number): Promise<number> {
   const server = createTcpServer();
   await bind(server, { host, port, exclusive: true });
   const { port: bound } = server.address() as AddressInfo;
@@ -55,55 +56,54 @@ async function freePort(host: string, port: number): Promise<number> {
   return bound;
 }
 
-/** Listens, and tells everybody to come back until it is known how to answer. */
-export async function listen({ host, port, publicUrl, settings }: Place): Promise<Listening> {
+export async function listen({ host, port, publicUrl, settings }: ListenOptions): Promise<HttpServer> {
   let url = publicUrl ?? '';
-  let listener: RequestListener = (request, response) => answerUnavailable(request, response, 'The service is starting.', url);
-  const answer: RequestListener = (request, response) => {
-    const refusal = refusalOf(request);
-    if (refusal) answerBare(request, response, refusal, url);
-    else listener(request, response);
+  let handler: RequestListener = (request, response) => respondUnavailable(request, response, 'The service is starting.', url);
+  const onRequest: RequestListener = (request, response) => {
+    const problem = protocolProblem(request);
+    if (problem) respondWithProblem(request, response, problem, url);
+    else handler(request, response);
   };
   const server = createServer(
     {
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: arrivalMs,
-      requestTimeout: arrivalMs,
-      keepAliveTimeout: restMs,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: 500,
-      requireHostHeader: false, // judged below: Node's own answer has no body
+      requireHostHeader: false, // Checked below, because Node's own response has no body.
     },
-    answer,
+    onRequest,
   );
   server.on('connection', (socket: Socket) => {
-    socket.destroySoon = () => hangUp(socket); // what Node calls after an answer with Connection: close
+    socket.destroySoon = () => closeGracefully(socket); // Node calls it after a response with Connection: close.
   });
-  server.on('checkExpectation', answer); // Node would answer 417; an expectation that nobody knows may be ignored
-  server.on('connect', (_, socket) => refuseSocket(socket as Socket, ['malformed_request', 'This service is no proxy.'], url));
-  server.on('clientError', (error, socket) => answerClientError(error, socket as Socket, url));
+  server.on('checkExpectation', onRequest); // Node would respond 417; RFC 9110 allows ignoring unknown expectations.
+  server.on('connect', (_, socket) => rejectSocket(socket as Socket, ['malformed_request', 'This service is not a proxy.'], url));
+  server.on('clientError', (error, socket) => handleClientError(error, socket as Socket, url));
   await bind(server, { host, port, ...(settings !== undefined && { settings }) });
   url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
     url,
-    answerWith(next) {
-      listener = next;
+    setHandler(next) {
+      handler = next;
     },
-    sendAway() {
-      const answer = listener;
-      listener = (request, response) => {
+    drain() {
+      const current = handler;
+      handler = (request, response) => {
         response.setHeader('Connection', 'close');
-        if (pathOf(request) === '/readyz') answerUnavailable(request, response, 'The service is stopping.', url);
-        else answer(request, response);
+        if (pathOf(request) === '/readyz') respondUnavailable(request, response, 'The service is shutting down.', url);
+        else current(request, response);
       };
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // A connection whose last answer is out would be kept for more.
+      // A connection becomes idle after its last response and would otherwise be kept open for more requests.
       const idle = setInterval(() => server.closeIdleConnections(), 50);
-      const late = setTimeout(() => server.closeAllConnections(), breakOffMs);
+      const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
       await closed;
       clearInterval(idle);
-      clearTimeout(late);
+      clearTimeout(timeout);
     },
   };
 }
@@ -114,35 +114,35 @@ function bind(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'it is taken by another process' : error.message;
-      reject(new CannotListen(`Cannot listen on ${host}:${port}: ${why}. Set ${settings} to something else (the mock takes --port).`));
+      const reason = error.code === 'EADDRINUSE' ? 'it is used by another process' : error.message;
+      reject(new ListenError(`Cannot listen on ${host}:${port}: ${reason}. Set ${settings} to another value (for the mock, use --port).`));
     });
     server.listen({ host, port, ...(exclusive && { exclusive }) }, resolve);
   });
 }
 
-/** Who listens everywhere is found on this machine under its own name. */
+/** A server that listens on all addresses is reached as localhost on this machine. */
 function urlOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-type BareRefusal = [code: ProblemCode, detail: string];
+/** A problem found before the request reaches Koa. */
+type EarlyProblem = [code: ProblemCode, detail: string];
 
-/** What is refused before anybody looks at the path. */
-function refusalOf({ rawHeaders, headers, httpVersion }: IncomingMessage): BareRefusal | undefined {
-  if (rawHeaders.length / 2 > maxHeaders) return ['headers_too_large', `A request may have at most ${maxHeaders} headers.`];
+function protocolProblem({ rawHeaders, headers, httpVersion }: IncomingMessage): EarlyProblem | undefined {
+  if (rawHeaders.length / 2 > maxHeaderCount) return ['headers_too_large', `A request can have at most ${maxHeaderCount} headers.`];
   if (headers.host === undefined && httpVersion === '1.1') return ['malformed_request', 'The Host header is missing.'];
   return undefined;
 }
 
-function answerUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
+function respondUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
   response.setHeader('Retry-After', '1');
-  answerBare(request, response, ['unavailable', detail], publicUrl);
+  respondWithProblem(request, response, ['unavailable', detail], publicUrl);
 }
 
-function answerBare(request: IncomingMessage, response: ServerResponse, refusal: BareRefusal, publicUrl: string) {
-  const body = bareProblem(refusal, pathOf(request), publicUrl);
+function respondWithProblem(request: IncomingMessage, response: ServerResponse, problem: EarlyProblem, publicUrl: string) {
+  const body = bodyOf(problem, pathOf(request), publicUrl);
   response.statusCode = body.status;
   response.setHeader('Content-Type', 'application/problem+json').setHeader('X-Request-Id', body.request_id);
   response.end(JSON.stringify(body));
@@ -152,36 +152,36 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?')[0] ?? '/';
 }
 
-const parserProblems: Record<string, BareRefusal> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers may have at most 16 KiB in all.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
+const parserProblems: Record<string, EarlyProblem> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', `The headers can be at most ${maxHeaderBytes / 1024} KiB in total.`],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', `The request did not arrive within ${requestTimeoutMs / 1000} seconds.`],
 };
 
-/** What the HTTP parser itself refuses is answered in the same shape as everything else. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket, publicUrl: string) {
+/** Errors of Node's HTTP parser get the same problem+json body as all others. */
+function handleClientError(error: NodeJS.ErrnoException, socket: Socket, publicUrl: string) {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else refuseSocket(socket, parserProblems[error.code ?? ''] ?? ['malformed_request', 'The request could not be read as HTTP.'], publicUrl);
+  else rejectSocket(socket, parserProblems[error.code ?? ''] ?? ['malformed_request', 'The request is not valid HTTP.'], publicUrl);
 }
 
-function refuseSocket(socket: Socket, refusal: BareRefusal, publicUrl: string) {
-  const body = bareProblem(refusal, '/', publicUrl);
+function rejectSocket(socket: Socket, problem: EarlyProblem, publicUrl: string) {
+  const body = bodyOf(problem, '/', publicUrl);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${body.request_id}\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
-  hangUp(socket);
+  closeGracefully(socket);
 }
 
 /**
- * Closes for writing at once, and altogether a moment later. Closed altogether while the client still sends, the connection
- * would be reset and the answer lost; left to a client that does not hang up itself, it would stay for ever.
+ * Closes the sending side now and the whole connection a moment later. Closing both at once while the client still sends
+ * would reset the connection, and the client would lose the response. Waiting for the client could take forever.
  */
-function hangUp(socket: Socket) {
+function closeGracefully(socket: Socket) {
   socket.end();
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-function bareProblem([code, detail]: BareRefusal, instance: string, publicUrl: string) {
-  return problemBody(new Refusal(code, detail), { publicUrl, instance, requestId: newRequestId() });
+function bodyOf([code, detail]: EarlyProblem, instance: string, publicUrl: string) {
+  return problemBody(new ProblemError(code, detail), { publicUrl, instance, requestId: newRequestId() });
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
-import { sessionMaxAgeSeconds } from '../access/session.ts';
+import { sessionMaxAgeSeconds } from '../auth/session.ts';
 
-/** The cookie that carries a session. Over https its name binds it to this very host. */
+/** The session cookie. Over https, the `__Host-` prefix binds it to this host. */
 export class SessionCookie {
   readonly #name: string;
   readonly #attributes: string;
@@ -16,7 +16,7 @@ export class SessionCookie {
     return ctx.headers.cookie === undefined ? undefined : ctx.cookies.get(this.#name);
   }
 
-  /** null clears it. */
+  /** Null clears the cookie. */
   write(ctx: Context, token: string | null) {
     ctx.set('Set-Cookie', `${this.#name}=${token ?? ''}; Max-Age=${token === null ? 0 : sessionMaxAgeSeconds}; ${this.#attributes}`);
   }

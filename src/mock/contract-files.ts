@@ -7,19 +7,19 @@ const root = resolve(import.meta.dirname, '../..');
 const sources = join(root, 'openapi');
 const bundles = join(root, 'generated');
 
-/** Where the documents of both APIs come from. */
+/** The source of both API documents. */
 export interface ContractFiles {
-  /** The documents as they stand now: websites, monitoring. */
+  /** Reads the current documents: websites, monitoring. */
   read(): Promise<object[]>;
-  /** Calls back, after a pause for breath, when files were changed; where there is nothing to edit, never. */
+  /** Calls back when files have changed. In a package, where nothing can be edited, it never does. */
   watch(onChange: () => void): void;
 }
 
-/** In a checkout the sources, bundled at every change; without the tools for that the bundles; both without watching in a package. */
+/** In a checkout, bundles openapi/ after every change, or reads generated/ if the bundler is not installed. In a package, reads generated/. */
 export async function findContractFiles(): Promise<ContractFiles> {
   if (!existsSync(sources)) return { read: readBundles, watch: () => {} };
   try {
-    // Not in the package, and neither is the library it uses: so nothing here may depend on them.
+    // The package contains neither this tool nor the library it uses, so they are loaded only if they exist.
     const { bundleContract } = (await import(pathToFileURL(join(sources, 'tools/bundle.ts')).href)) as {
       bundleContract(): Promise<object[]>;
     };
@@ -33,19 +33,19 @@ export function readBundles(): Promise<object[]> {
   return Promise.all(['websites', 'monitoring'].map(async (api) => JSON.parse(await readFile(join(bundles, `${api}.json`), 'utf8'))));
 }
 
-/** Each folder by itself: Node's own recursive watching loses sight of files that editors replace. */
+/** Watches each folder separately, because Node's recursive watcher loses files that editors replace. */
 function watchFolder(folder: string, onChange: () => void) {
   let watchers = watchFoldersIn(folder, changed);
-  let pause: NodeJS.Timeout | undefined;
+  let debounce: NodeJS.Timeout | undefined;
 
   function changed() {
-    clearTimeout(pause);
-    // An editor saves in several steps, and git changes many files.
-    pause = setTimeout(lookAgain, 100);
+    clearTimeout(debounce);
+    // An editor saves in several steps, and git changes many files at once.
+    debounce = setTimeout(rescan, 100);
   }
 
-  /** There may be new folders; and where one is just being replaced, a moment later will do. */
-  function lookAgain() {
+  /** Watches new folders as well. If a folder is just being replaced, it tries again a moment later. */
+  function rescan() {
     for (const watcher of watchers) watcher.close();
     watchers = [];
     try {

@@ -1,9 +1,6 @@
-import { Invalid } from '../errors.ts';
+import { InvalidRequest } from '../errors.ts';
 
-/** The names of an operation's examples by status. */
-export type Choices = Map<number, string[]>;
-
-export interface Wishes {
+export interface Preferences {
   code?: number;
   example?: string;
   dynamic: boolean;
@@ -11,23 +8,24 @@ export interface Wishes {
 }
 
 /**
- * What the header Prefer asks of the mock: `code=404`, `example=none`, `dynamic=true` and `seed=…`, several of them with
- * commas between. A wish that cannot be met is refused; preferences of other kinds are none of our business.
+ * Parses the Prefer header: `code=404`, `example=none`, `dynamic=true` and `seed=…`, separated by commas. A preference that
+ * cannot be met is rejected; other preferences are ignored. `exampleNames` lists the examples of each status.
  */
-export function readPrefer(header: string, choices: Choices, usualCode: number): Wishes {
-  const wishes = new Map<string, string>();
+export function readPrefer(header: string, exampleNames: Map<number, string[]>, defaultCode: number): Preferences {
+  const given = new Map<string, string>();
   for (const [, name = '', quoted, bare = ''] of header.matchAll(
     /(?:^|[,;])\s*(code|example|dynamic|seed)\s*=\s*(?:"([^"]*)"|([^\s,;"]*))/gi,
   )) {
-    wishes.set(name.toLowerCase(), quoted ?? bare);
+    given.set(name.toLowerCase(), quoted ?? bare);
   }
-  const [code, example, dynamic = 'false', seed] = ['code', 'example', 'dynamic', 'seed'].map((name) => wishes.get(name));
-  const examples = choices.get(Number(code ?? usualCode));
-  if (!examples) throw cannot(`asks for code=${code}, and this operation has ${[...choices.keys()].join(', ')}`);
-  if (example !== undefined && !examples.includes(example)) {
-    throw cannot(`asks for example=${example}, and the answer ${code ?? usualCode} has ${examples.join(', ') || 'none'}`);
+  const [code, example, dynamic = 'false', seed] = ['code', 'example', 'dynamic', 'seed'].map((name) => given.get(name));
+  const names = exampleNames.get(Number(code ?? defaultCode));
+  if (!names) throw unknownPreference(`asks for code=${code}, but this operation has ${[...exampleNames.keys()].join(', ')}`);
+  if (example !== undefined && !names.includes(example)) {
+    const available = names.length > 0 ? `has the examples ${names.join(', ')}` : 'has no examples';
+    throw unknownPreference(`asks for example=${example}, but the response ${code ?? defaultCode} ${available}`);
   }
-  if (dynamic !== 'true' && dynamic !== 'false') throw cannot(`asks for dynamic=${dynamic}, and it is true or false`);
+  if (dynamic !== 'true' && dynamic !== 'false') throw unknownPreference(`asks for dynamic=${dynamic}, but it must be true or false`);
   return {
     ...(code !== undefined && { code: Number(code) }),
     ...(example !== undefined && { example }),
@@ -36,6 +34,6 @@ export function readPrefer(header: string, choices: Choices, usualCode: number):
   };
 }
 
-function cannot(message: string): Invalid {
-  return new Invalid([{ in: 'header', name: 'Prefer', code: 'unknown_preference', message }]);
+function unknownPreference(message: string): InvalidRequest {
+  return new InvalidRequest([{ in: 'header', name: 'Prefer', code: 'unknown_preference', message }]);
 }

@@ -2,30 +2,30 @@ import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { NetFault, toNetFault } from './net-fault.ts';
+import { NetworkError, toNetworkError } from './network-error.ts';
 import { type Net, resolveHost } from './resolve.ts';
 
 export interface GuardedRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** For everything together: names, connections, redirects, the last byte. */
+  /** For the whole request: DNS, connections, redirects, the last byte. */
   timeoutMs: number;
-  /** How much of the answer's body is kept; then the connection is cut. */
+  /** How much of the response body is read before the connection is closed. */
   maxBytes: number;
-  /** An answer that does not say how long it is must end within so many bytes, or it is a fault. Not asked for if absent. */
-  maxOpenBytes?: number;
-  /** None if 0: a redirect is then an answer like any other. */
+  /** A response without Content-Length must end within this many bytes; otherwise it is an error. Not checked if absent. */
+  maxUnsizedBytes?: number;
+  /** With 0, a redirect is returned like any other response. */
   maxRedirects: number;
 }
 
-export interface GuardedAnswer {
+export interface GuardedResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** There was more than `maxBytes`. */
+  /** Whether the body was longer than `maxBytes`. */
   truncated: boolean;
-  /** Where the answer came from after redirects. */
+  /** The URL of the response, after redirects. */
   url: string;
 }
 
@@ -37,49 +37,49 @@ interface Hop {
 }
 
 /**
- * The one way to addresses that users name. Every address is judged before we connect, and it is the judged one that we
- * connect to, on every redirect anew. Throws NetFault where no answer came.
+ * The only way to request URLs that come from users. Each address is checked before connecting, and exactly the checked
+ * address is used, again for every redirect. Throws NetworkError if there is no response.
  */
-export async function guardedRequest(address: string, options: GuardedRequest, net: Net): Promise<GuardedAnswer> {
+export async function guardedRequest(address: string, options: GuardedRequest, net: Net): Promise<GuardedResponse> {
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), options.timeoutMs);
   try {
     return await follow(address, options, net, deadline.signal);
   } catch (error) {
-    if (deadline.signal.aborted && !(error instanceof NetFault)) throw timedOut('timeout', 'timed out', options);
-    throw toNetFault(error);
+    if (deadline.signal.aborted && !(error instanceof NetworkError)) throw timedOut('timeout', 'timed out', options);
+    throw toNetworkError(error);
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function follow(address: string, options: GuardedRequest, net: Net, signal: AbortSignal): Promise<GuardedAnswer> {
+async function follow(address: string, options: GuardedRequest, net: Net, signal: AbortSignal): Promise<GuardedResponse> {
   const { method = 'GET', headers = {}, body, maxRedirects } = options;
   let hop: Hop = { url: usableUrl(URL.parse(address), 'protocol', 'the URL'), method, headers: lowerCased(headers), body };
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchange(hop, options, net, signal);
-    const target = maxRedirects > 0 ? redirectTarget(answer, hop.url) : undefined;
-    if (!target) return await read(answer, hop.url, options);
-    answer.destroy();
-    if (redirects === maxRedirects) throw new NetFault('redirect', 'too many redirects');
-    hop = redirected(hop, answer.statusCode ?? 0, usableUrl(target, 'redirect', 'the redirect'));
+    const response = await sendRequest(hop, options, net, signal);
+    const target = maxRedirects > 0 ? redirectTarget(response, hop.url) : undefined;
+    if (!target) return await read(response, hop.url, options);
+    response.destroy();
+    if (redirects === maxRedirects) throw new NetworkError('redirect', 'too many redirects');
+    hop = redirected(hop, response.statusCode ?? 0, usableUrl(target, 'redirect', 'the redirect'));
   }
 }
 
-// Of several addresses each gets this long before the next one is tried; Node's own 250 ms are too few for a far server.
-const patience = { autoSelectFamilyAttemptTimeout: 1000 };
+// How long each of several addresses is tried before the next. Node's default of 250 ms is too short for a distant server.
+const attemptTimeout = { autoSelectFamilyAttemptTimeout: 1000 };
 
-/** One request on a connection of its own, up to the head of the answer. */
-async function exchange(
+/** Sends one request on its own connection and resolves with the head of the response. */
+async function sendRequest(
   { url, method, headers, body }: Hop,
   options: GuardedRequest,
   net: Net,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  // A resolver that says nothing is most often our own: names of others fail with an answer.
-  const late = timedOut('our_side', 'DNS did not answer, timed out', options);
-  const addresses = await orAborted(resolveHost(host, net), signal, late);
+  // If there is no response from DNS at all, the problem is most likely our own resolver: unknown names get a response.
+  const dnsTimeout = timedOut('local', 'DNS did not respond, timed out', options);
+  const addresses = await orAborted(resolveHost(host, net), signal, dnsTimeout);
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request({
       protocol: url.protocol,
@@ -91,20 +91,20 @@ async function exchange(
         'user-agent': 'Sitekeeper',
         accept: '*/*',
         ...headers,
-        'accept-encoding': 'identity', // nothing is unpacked here, so a small answer cannot become a huge one
+        'accept-encoding': 'identity', // Nothing is decompressed, so a small response cannot become a huge one.
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
       agent: false,
       signal,
-      // Node asks only for names; a host that is an address was judged, and is connected to as it is.
-      lookup: answerWith(addresses),
-      ...patience,
+      // Node calls lookup only for names. A host that is an IP address was checked and is used as it is.
+      lookup: fixedLookup(addresses),
+      ...attemptTimeout,
       servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
-      rejectUnauthorized: true, // also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise
+      rejectUnauthorized: true, // NODE_TLS_REJECT_UNAUTHORIZED must not disable it.
     });
     let certificateExpiry: Date | undefined;
     request.once('socket', (socket) => {
-      // Before Node judges the certificate, because it is gone afterwards.
+      // Runs before Node verifies the certificate, because it is not available afterwards.
       socket.prependOnceListener('secure', () => {
         certificateExpiry = new Date((socket as TLSSocket).getPeerCertificate().valid_to);
       });
@@ -112,67 +112,68 @@ async function exchange(
     request.on('error', (error) => reject(withExpiry(error, certificateExpiry)));
     request.once('upgrade', (_, socket) => {
       socket.destroy();
-      reject(new NetFault('protocol', 'the answer switches to another protocol'));
+      reject(new NetworkError('protocol', 'the response switches to another protocol'));
     });
-    // Whatever else may end a connection without an answer and without an error: nobody shall wait for ever.
-    const endWithoutAnswer = () => reject(new NetFault('reset', 'connection closed before the answer was complete'));
-    request.once('close', endWithoutAnswer);
-    request.once('response', (answer) => {
-      request.off('close', endWithoutAnswer);
-      answer.on('error', () => {}); // whoever reads it hears of it; after a redirect nobody does
-      if ((answer.statusCode ?? 0) >= 100) return resolve(answer);
-      answer.destroy();
-      reject(new NetFault('protocol', 'the answer is not valid HTTP'));
+    // A connection can close without a response and without an error. The promise must settle anyway.
+    const rejectClosed = () => reject(new NetworkError('reset', 'connection closed before the response was complete'));
+    request.once('close', rejectClosed);
+    request.once('response', (response) => {
+      request.off('close', rejectClosed);
+      response.on('error', () => {}); // The reader gets the error. After a redirect there is no reader.
+      if ((response.statusCode ?? 0) >= 100) return resolve(response);
+      response.destroy();
+      reject(new NetworkError('protocol', 'the response is not valid HTTP'));
     });
     request.end(body);
   });
 }
 
-async function read(answer: IncomingMessage, url: URL, { maxBytes, maxOpenBytes = 0 }: GuardedRequest): Promise<GuardedAnswer> {
-  const mustEndWithin = answer.headers['content-length'] === undefined ? maxOpenBytes : 0;
+async function read(response: IncomingMessage, url: URL, { maxBytes, maxUnsizedBytes = 0 }: GuardedRequest): Promise<GuardedResponse> {
+  const mustEndWithin = response.headers['content-length'] === undefined ? maxUnsizedBytes : 0;
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop destroys the answer and its connection.
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  // Leaving the loop destroys the response and its connection.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     if (size <= maxBytes) chunks.push(chunk);
     size += chunk.length;
     if (size > maxBytes && mustEndWithin === 0) break;
-    if (mustEndWithin > 0 && size > mustEndWithin) throw new NetFault('protocol', `the answer did not end within ${mustEndWithin} bytes`);
+    if (mustEndWithin > 0 && size > mustEndWithin)
+      throw new NetworkError('protocol', `the response did not end within ${mustEndWithin} bytes`);
   }
   return {
-    status: answer.statusCode ?? 0,
-    headers: answer.headers,
+    status: response.statusCode ?? 0,
+    headers: response.headers,
     body: Buffer.concat(chunks).subarray(0, maxBytes),
     truncated: size > maxBytes,
     url: url.href,
   };
 }
 
-/** Undefined where the answer is no redirect, or one that leads nowhere. */
-function redirectTarget(answer: IncomingMessage, from: URL): URL | undefined {
-  if (![301, 302, 303, 307, 308].includes(answer.statusCode ?? 0) || answer.headers.location === undefined) return undefined;
-  return URL.parse(answer.headers.location, from.href) ?? undefined;
+/** Returns undefined if the response is not a redirect or has no usable Location. */
+function redirectTarget(response: IncomingMessage, from: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || response.headers.location === undefined) return undefined;
+  return URL.parse(response.headers.location, from.href) ?? undefined;
 }
 
 function usableUrl(url: URL | null, kind: 'protocol' | 'redirect', which: string): URL {
-  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new NetFault(kind, `${which} is not http or https`);
-  if (url.username !== '' || url.password !== '') throw new NetFault(kind, `${which} holds a user name or password`);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) throw new NetworkError(kind, `${which} is not http or https`);
+  if (url.username !== '' || url.password !== '') throw new NetworkError(kind, `${which} contains a user name or password`);
   return url;
 }
 
-// Other headers may be secrets, whatever they are called.
-const headersForStrangers = ['accept', 'accept-language', 'user-agent'];
+// The only headers that are sent to another origin. Any other header may contain a secret.
+const crossOriginHeaders = ['accept', 'accept-language', 'user-agent'];
 
 function redirected(hop: Hop, status: number, url: URL): Hop {
-  const isKept = status === 307 || status === 308 || hop.method === 'GET' || hop.method === 'HEAD';
+  const keepsMethod = status === 307 || status === 308 || hop.method === 'GET' || hop.method === 'HEAD';
   const isSameOrigin = url.origin === hop.url.origin;
-  if (isKept && !isSameOrigin && hop.body !== undefined) throw new NetFault('redirect', 'the redirect leads to another origin');
-  const mayKeep = (name: string) => (isSameOrigin ? isKept || !name.startsWith('content-') : headersForStrangers.includes(name));
+  if (keepsMethod && !isSameOrigin && hop.body !== undefined) throw new NetworkError('redirect', 'the redirect leads to another origin');
+  const mayKeep = (name: string) => (isSameOrigin ? keepsMethod || !name.startsWith('content-') : crossOriginHeaders.includes(name));
   return {
     url,
-    method: isKept ? hop.method : 'GET',
+    method: keepsMethod ? hop.method : 'GET',
     headers: Object.fromEntries(Object.entries(hop.headers).filter(([name]) => mayKeep(name))),
-    body: isKept ? hop.body : undefined,
+    body: keepsMethod ? hop.body : undefined,
   };
 }
 
@@ -180,7 +181,7 @@ function lowerCased(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function answerWith(addresses: Awaited<ReturnType<typeof resolveHost>>): LookupFunction {
+function fixedLookup(addresses: Awaited<ReturnType<typeof resolveHost>>): LookupFunction {
   return (_, { all }, callback) => {
     const [first] = addresses;
     if (all) callback(null, addresses);
@@ -188,17 +189,17 @@ function answerWith(addresses: Awaited<ReturnType<typeof resolveHost>>): LookupF
   };
 }
 
-function orAborted<T>(work: Promise<T>, signal: AbortSignal, fault: NetFault): Promise<T> {
-  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(fault), { once: true }));
+function orAborted<T>(work: Promise<T>, signal: AbortSignal, timeout: NetworkError): Promise<T> {
+  const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(timeout), { once: true }));
   return Promise.race([work, aborted]);
 }
 
-function timedOut(kind: 'timeout' | 'our_side', what: string, { timeoutMs }: GuardedRequest): NetFault {
-  return new NetFault(kind, `${what} after ${timeoutMs / 1000} s`);
+function timedOut(kind: 'timeout' | 'local', what: string, { timeoutMs }: GuardedRequest): NetworkError {
+  return new NetworkError(kind, `${what} after ${timeoutMs / 1000} s`);
 }
 
 function withExpiry(error: Error & { code?: string }, expiry: Date | undefined): Error {
-  // It may be another certificate of the chain that has expired; then the date of this one would mislead.
+  // Another certificate of the chain may have expired. The date of this one would then be misleading.
   if (error.code !== 'CERT_HAS_EXPIRED' || !expiry || !(expiry.getTime() < Date.now())) return error;
-  return new NetFault('tls', `TLS certificate expired on ${expiry.toISOString().slice(0, 10)}`);
+  return new NetworkError('tls', `TLS certificate expired on ${expiry.toISOString().slice(0, 10)}`);
 }

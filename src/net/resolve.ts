@@ -3,71 +3,71 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
 import { inHostsFile } from './hosts-file.ts';
-import { NetFault, toNetFault } from './net-fault.ts';
+import { NetworkError, toNetworkError } from './network-error.ts';
 
-/** Where requests may go, and who turns names into addresses. */
+/** Which addresses requests may reach, and how names are resolved. */
 export interface Net {
-  /** Ranges that are open although they are not public (NET_ALLOW). */
+  /** Ranges that are allowed although they are not public (NET_ALLOW). */
   allow: Ranges;
-  /** Instead of /etc/hosts and DNS. All addresses of the name. */
+  /** Replaces /etc/hosts and DNS. Returns all addresses of a name. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
-/** For URLs that the operator has set: they may point anywhere, and names mean what they mean on this machine. */
+/** For URLs in the operator's settings: every address is allowed, and names are resolved as on this machine. */
 export const anywhere: Net = {
   allow: parseRanges(['0.0.0.0/0', '::/0']),
   lookup: (hostname) => systemLookup(hostname, { all: true }),
 };
 
 /**
- * All addresses of a host, each judged. One that is not allowed refuses them all: a name that has a public and a private
- * address is an attempt to get past us, or at best a coin toss. Connect to what is returned and do not resolve again.
+ * Returns all addresses of a host. If one of them is not allowed, none is: a name with a public and a private address is an
+ * attempt to bypass this check, or works only by chance. Connect to the returned addresses and do not resolve again.
  */
 export async function resolveHost(host: string, { allow, lookup = lookUpAll }: Net): Promise<LookupAddress[]> {
   const literal = literalAddress(host);
-  const addresses = literal === undefined ? await found(lookup(host)) : [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
+  const addresses = literal === undefined ? await requireAddresses(lookup(host)) : [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
   if (!addresses.every(({ address }) => isPublic(address, allow))) {
-    throw new NetFault('address_not_allowed', 'address not allowed: it is private, local or reserved');
+    throw new NetworkError('address_not_allowed', 'address not allowed: it is private, local or reserved');
   }
   return addresses;
 }
 
-/** DNS says that there is no address. Everything else only says that it could not be found out. */
-const unknown = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+/** With these codes DNS reports that the name has no address. Every other code means that DNS could not be asked. */
+const noAddressCodes = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /**
- * The addresses that /etc/hosts or DNS have for a name. Not by the system's own way to look names up: that has a handful of
- * threads, and a few names whose servers are silent would keep everybody waiting, the database included.
+ * Resolves a name with /etc/hosts and DNS. It does not use getaddrinfo, which shares four threads with the rest of the
+ * process: a few names with unresponsive servers would delay everything, including connections to the database.
  */
 export async function lookUpAll(hostname: string, resolver = currentResolver()): Promise<LookupAddress[]> {
   const listed = inHostsFile(hostname);
   if (listed.length > 0) return listed;
-  const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-  const [ipv4, ipv6] = answers;
+  const results = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const [ipv4, ipv6] = results;
   const addresses = [...withFamily(ipv4, 4), ...withFamily(ipv6, 6)];
   if (addresses.length > 0) return addresses;
-  const isUnknown = answers.every((answer) => answer.status === 'fulfilled' || unknown.has(answer.reason.code));
-  throw isUnknown ? new NetFault('dns', 'DNS name not found') : new NetFault('our_side', 'DNS did not answer');
+  const isUnknown = results.every((result) => result.status === 'fulfilled' || noAddressCodes.has(result.reason.code));
+  throw isUnknown ? new NetworkError('dns', 'DNS name not found') : new NetworkError('local', 'DNS did not respond');
 }
 
 const newResolver = () => new Resolver({ timeout: 2500, tries: 2 });
-let known = newResolver();
+let cached = newResolver();
 
-/** One resolver reads the servers of this machine once; they change where it joins another network. */
+/** A resolver reads the DNS servers of this machine only once, but they change when it joins another network. */
 function currentResolver(): Resolver {
   const fresh = newResolver();
-  if (String(fresh.getServers()) !== String(known.getServers())) known = fresh;
-  return known;
+  if (String(fresh.getServers()) !== String(cached.getServers())) cached = fresh;
+  return cached;
 }
 
-function withFamily(answer: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
-  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+function withFamily(result: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
+  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : [];
 }
 
-async function found(looking: Promise<LookupAddress[]>): Promise<LookupAddress[]> {
-  const addresses = await looking.catch((error: unknown) => {
-    throw toNetFault(error);
+async function requireAddresses(lookup: Promise<LookupAddress[]>): Promise<LookupAddress[]> {
+  const addresses = await lookup.catch((error: unknown) => {
+    throw toNetworkError(error);
   });
-  if (addresses.length === 0) throw new NetFault('dns', 'DNS name without an address');
+  if (addresses.length === 0) throw new NetworkError('dns', 'DNS name has no address');
   return addresses;
 }

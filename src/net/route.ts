@@ -1,19 +1,19 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { toNetFault } from './net-fault.ts';
+import { toNetworkError } from './network-error.ts';
 
-const anyPort = 9;
+const discardPort = 9;
 
-/** Fails where this machine knows no way to an address. Nothing is sent: to connect a datagram socket is a question to the kernel. */
+/** Throws if this machine has no route to an address. Connecting a datagram socket sends nothing; it only asks the kernel. */
 export async function assertRoute(address: string): Promise<void> {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject);
-      socket.connect(anyPort, address, (error?: Error) => (error ? reject(error) : resolve()));
+      socket.connect(discardPort, address, (error?: Error) => (error ? reject(error) : resolve()));
     });
   } catch (error) {
-    throw toNetFault(error);
+    throw toNetworkError(error);
   } finally {
     socket.close();
   }

@@ -1,24 +1,24 @@
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
 
-/** Not a domain; the message says why, in the words of a fault. */
+/** The message completes the sentence "domain …" in a validation error. */
 export class InvalidDomain extends Error {}
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * The normal form of a domain: lower case, ASCII, no `www.` in front. Takes a name, or an http(s) URL of which the host
- * counts; throws InvalidDomain for anything else. The work is done by the platform's URL code, so that we agree with
- * browsers about every spelling.
+ * Returns the normal form of a domain: lower case, ASCII, without a leading `www.`. Accepts a name or an http(s) URL, of which
+ * it takes the host, and throws InvalidDomain for anything else. It relies on the URL parser of the platform, so that it
+ * agrees with browsers about every spelling.
  */
-export function normalDomain(given: string): string {
-  if (/\s/.test(given)) throw new InvalidDomain('must not hold blanks');
+export function normalizeDomain(given: string): string {
+  if (/\s/.test(given)) throw new InvalidDomain('must not contain spaces');
   const isUrl = /^https?:\/\//i.test(given);
   if (!isUrl && /[/\\:?#@%[\]]/.test(given))
-    throw new InvalidDomain('must be a domain name, or an http(s) URL; a bare name takes no port and no path');
+    throw new InvalidDomain('must be a domain name or an http(s) URL; a bare name cannot have a port or a path');
   const url = URL.parse(isUrl ? given : `http://${given}`);
   if (!url) throw new InvalidDomain('must be a domain name');
-  if (url.username !== '' || url.password !== '') throw new InvalidDomain('must not hold a user name or password');
+  if (url.username !== '' || url.password !== '') throw new InvalidDomain('must not contain a user name or password');
   const { hostname } = url;
   if (hostname.startsWith('[') || isIP(hostname) !== 0) throw new InvalidDomain('must be a domain name, not an IP address');
   const domain = hostname.replace(/\.$/, '').replace(/^(www\.)+(?=[^.]+\.)/, '');
@@ -26,8 +26,9 @@ export function normalDomain(given: string): string {
   if (labels.length < 2) throw new InvalidDomain('must have at least two labels, such as example.com');
   if (!labels.every((part) => label.test(part)))
     throw new InvalidDomain('must consist of labels of 1 to 63 letters, digits and inner hyphens');
-  // The URL code passes an encoded label that means nothing; turned back into letters it stays encoded.
-  if (/(^|\.)xn--/.test(domainToUnicode(domain))) throw new InvalidDomain('holds an encoded label (xn--…) that does not decode');
+  // The URL parser accepts encoded labels that cannot be decoded. They stay encoded when converted to Unicode.
+  if (/(^|\.)xn--/.test(domainToUnicode(domain)))
+    throw new InvalidDomain('must not contain an encoded label (xn--…) that cannot be decoded');
   if (domain.length > 253) throw new InvalidDomain('must have at most 253 characters');
   return domain;
 }

@@ -1,32 +1,32 @@
 import { isIP } from 'node:net';
-import type { Fault } from '../errors.ts';
+import type { ValidationError } from '../errors.ts';
 
 const maxLines = 1000;
 
-/** Lists with one entry a line: line ends become `\n`, blank lines and doubles go, and a bad line is named by number. */
-export function readLines(field: 'exclude_ips' | 'exclude_params', text = ''): { text: string; faults: Fault[] } {
+/** Parses a list with one entry per line. Normalizes line endings, drops empty lines and duplicates, and reports invalid lines by number. */
+export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''): { text: string; errors: ValidationError[] } {
   const { isEntry, message } = rules[field];
-  const faults: Fault[] = [];
+  const errors: ValidationError[] = [];
   const entries = new Set<string>();
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const entry = raw.trim();
     if (entry === '') continue;
     if (isEntry(entry)) entries.add(entry);
-    else faults.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line: index + 1 });
-    if (entries.size + faults.length > maxLines) {
-      // No further: the answer must not grow with whatever was sent.
-      faults.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxLines} lines` });
+    else errors.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line: index + 1 });
+    if (entries.size + errors.length > maxLines) {
+      // Stop here: the response must not grow with the size of the request.
+      errors.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxLines} lines` });
       break;
     }
   }
-  return { text: [...entries].join('\n'), faults };
+  return { text: [...entries].join('\n'), errors };
 }
 
 const rules = {
-  exclude_ips: { isEntry: isAddressOrRange, message: 'is not an IP address or CIDR range' },
+  exclude_ips: { isEntry: isAddressOrRange, message: 'must be an IP address or a CIDR range' },
   exclude_params: {
     isEntry: (entry: string) => !/[\s&=#]/.test(entry),
-    message: 'is not the name of a query parameter: no blanks, &, = or #',
+    message: 'must be a query parameter name without spaces, &, = or #',
   },
 };
 

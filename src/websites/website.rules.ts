@@ -1,39 +1,39 @@
 import type { operations } from '../../generated/types/websites.ts';
-import type { Fault } from '../errors.ts';
+import type { ValidationError } from '../errors.ts';
 import type { Rules } from '../http/operations.ts';
-import { InvalidDomain, normalDomain } from './domain.ts';
-import { readLines } from './line-lists.ts';
+import { InvalidDomain, normalizeDomain } from './domain.ts';
+import { parseLineList } from './line-lists.ts';
 
-/** What no schema can say about a website. */
+/** Validation rules of websites that a schema cannot express. */
 export const websiteRules: Rules<operations> = {
   createWebsite: (body) => [
-    ...domainFaults(body.domain),
-    ...lineFaults(body),
-    ...(body.privacy === 2 && !body.password ? [passwordNeeded] : []),
+    ...domainErrors(body.domain),
+    ...lineErrors(body),
+    ...(body.privacy === 2 && !body.password ? [passwordRequired] : []),
   ],
-  updateWebsite: updateFaults,
-  putWebsite: updateFaults,
+  updateWebsite: updateErrors,
+  putWebsite: updateErrors,
 };
 
-export const passwordNeeded: Fault = {
+export const passwordRequired: ValidationError = {
   in: 'body',
   pointer: '/password',
   code: 'password_needed',
-  message: 'is needed while privacy is 2',
+  message: 'is required while privacy is 2',
 };
 
-/** A password that is not sent may be stored; only the handler knows. */
-function updateFaults(body: { privacy?: number; password?: string; exclude_params?: string; exclude_ips?: string }): Fault[] {
-  return [...lineFaults(body), ...(body.privacy === 2 && body.password === '' ? [passwordNeeded] : [])];
+/** If no password is sent, one may be stored. Only the handler can check that. */
+function updateErrors(body: { privacy?: number; password?: string; exclude_params?: string; exclude_ips?: string }): ValidationError[] {
+  return [...lineErrors(body), ...(body.privacy === 2 && body.password === '' ? [passwordRequired] : [])];
 }
 
-function lineFaults(body: { exclude_params?: string; exclude_ips?: string }): Fault[] {
-  return [...readLines('exclude_params', body.exclude_params).faults, ...readLines('exclude_ips', body.exclude_ips).faults];
+function lineErrors(body: { exclude_params?: string; exclude_ips?: string }): ValidationError[] {
+  return [...parseLineList('exclude_params', body.exclude_params).errors, ...parseLineList('exclude_ips', body.exclude_ips).errors];
 }
 
-function domainFaults(given: string | undefined): Fault[] {
+function domainErrors(given: string | undefined): ValidationError[] {
   try {
-    if (given !== undefined) normalDomain(given);
+    if (given !== undefined) normalizeDomain(given);
     return [];
   } catch (error) {
     if (!(error instanceof InvalidDomain)) throw error;

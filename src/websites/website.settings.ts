@@ -1,11 +1,11 @@
 import type { components } from '../../generated/types/websites.ts';
-import { hashPassword } from '../access/passwords.ts';
-import { readLines } from './line-lists.ts';
+import { hashPassword } from '../auth/passwords.ts';
+import { parseLineList } from './line-lists.ts';
 import type { Website } from './website.entity.ts';
 
 export type Settings = Pick<Website, 'privacy' | 'passwordHash' | 'email' | 'excludeBots' | 'excludeParams' | 'excludeIps' | 'favorite'>;
 
-/** The columns that a form sets: those of its fields that are present, and no others. */
+/** Returns the columns that a form changes. Absent fields keep their value. */
 export async function settingsFrom(form: components['schemas']['WebsiteUpdate']): Promise<Partial<Settings>> {
   const { privacy, password, email, exclude_bots, exclude_params, exclude_ips, favorite } = form;
   return {
@@ -13,8 +13,8 @@ export async function settingsFrom(form: components['schemas']['WebsiteUpdate'])
     ...(password !== undefined && { passwordHash: password === '' ? null : await hashPassword(password) }),
     ...(email !== undefined && { email }),
     ...(exclude_bots !== undefined && { excludeBots: exclude_bots }),
-    ...(exclude_params !== undefined && { excludeParams: readLines('exclude_params', exclude_params).text }),
-    ...(exclude_ips !== undefined && { excludeIps: readLines('exclude_ips', exclude_ips).text }),
+    ...(exclude_params !== undefined && { excludeParams: parseLineList('exclude_params', exclude_params).text }),
+    ...(exclude_ips !== undefined && { excludeIps: parseLineList('exclude_ips', exclude_ips).text }),
     ...(favorite !== undefined && { favorite }),
   };
 }

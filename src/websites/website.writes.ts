@@ -14,8 +14,8 @@ export function insertWebsite(userId: number, domain: string, settings: Partial<
   return sql(insertText, [userId, domain, privacy, passwordHash, email, excludeBots, excludeParams, excludeIps]);
 }
 
-// What is absent stays as it is. Not now(), which is when the transaction began: it may have waited for another one that
-// is later.
+// Absent fields keep their value. updated_at is not now(), the start of the transaction: this one may have waited for another
+// that started later.
 const updateText = `update websites set
     privacy = coalesce($2::smallint, privacy),
     password_hash = case when $3::boolean then $4 else password_hash end,
@@ -30,7 +30,7 @@ const updateText = `update websites set
     and (coalesce($2::smallint, privacy) <> 2 or case when $3::boolean then $4 else password_hash end is not null)
   returning ${columns}`;
 
-/** Changes a website if it has one of these versions and keeps a password where it needs one; else it returns no row. */
+/** Updates a website if it has one of these versions and, with privacy 2, a password. Otherwise it returns no row. */
 export function updateWebsite(id: number, settings: Partial<Settings>, versions: number[] | undefined): Statement<Website> {
   const { privacy, passwordHash, email, excludeBots, excludeParams, excludeIps, favorite } = settings;
   const hasPassword = passwordHash !== undefined;
@@ -44,15 +44,15 @@ export function updateWebsite(id: number, settings: Partial<Settings>, versions:
     excludeParams,
     excludeIps,
     favorite,
-    arrayOf(versions),
+    toArrayLiteral(versions),
   ]);
 }
 
 export function deleteWebsite(id: number, versions: number[] | undefined): Statement<{ id: number }> {
   const text = 'delete from websites where id = $1 and ($2::int[] is null or version = any ($2::int[])) returning id';
-  return sql(text, [id, arrayOf(versions)]);
+  return sql(text, [id, toArrayLiteral(versions)]);
 }
 
-function arrayOf(versions: number[] | undefined): string | undefined {
+function toArrayLiteral(versions: number[] | undefined): string | undefined {
   return versions && `{${versions.join(',')}}`;
 }

@@ -1,24 +1,31 @@
 import type { operations } from '../../generated/types/websites.ts';
-import type { Limiters } from '../access/limiters.ts';
-import { readOwn, selectFrom, sql, writeIf } from '../db/statement.ts';
-import { Invalid, NotFound, Refusal } from '../errors.ts';
+import { readById, selectFrom, sql, writeIf } from '../db/statement.ts';
+import type { UserDatabase } from '../db/user-database.ts';
+import { InvalidRequest, NotFound, ProblemError } from '../errors.ts';
 import type { Handlers } from '../http/operations.ts';
-import { pageLinks } from '../paging.ts';
-import { InvalidDomain, normalDomain } from './domain.ts';
-import { PasswordTrials } from './password-trials.ts';
+import { pageLinks } from '../http/paging.ts';
+import type { Limiters } from '../limits/limiters.ts';
+import { InvalidDomain, normalizeDomain } from './domain.ts';
+import { PasswordAttempts } from './password-attempts.ts';
 import { type Website, WebsiteEntity } from './website.entity.ts';
-import { findPage } from './website.pages.ts';
-import { passwordNeeded } from './website.rules.ts';
+import { findPage } from './website.list.ts';
+import { passwordRequired } from './website.rules.ts';
 import { settingsFrom } from './website.settings.ts';
 import { websiteView } from './website.view.ts';
 import { deleteWebsite, insertWebsite, updateWebsite } from './website.writes.ts';
 
-export function websiteHandlers({ maxWebsites, limiters }: { maxWebsites: number; limiters: Limiters }): Handlers<operations> {
-  const passwordTrials = new PasswordTrials(limiters);
+export function websiteHandlers({
+  maxWebsites,
+  limiters,
+}: {
+  maxWebsites: number;
+  limiters: Limiters;
+}): Handlers<operations, UserDatabase> {
+  const passwordAttempts = new PasswordAttempts(limiters);
 
   return {
-    async listWebsites({ query, url }, { ask }) {
-      const { websites, total } = await findPage(ask, query);
+    async listWebsites({ query, url }, { db }) {
+      const { websites, total } = await findPage(db, query);
       const { page, per_page } = query;
       const lastPage = Math.max(1, Math.ceil(total / per_page));
       const from = (page - 1) * per_page + 1;
@@ -38,72 +45,75 @@ export function websiteHandlers({ maxWebsites, limiters }: { maxWebsites: number
       };
     },
 
-    async createWebsite({ body }, { caller, ask }) {
+    async createWebsite({ body }, { caller, db }) {
       const { domain: given, ...form } = body;
-      const domain = normalDomain(given);
+      const domain = normalizeDomain(given);
       const settings = await settingsFrom(form);
-      const [[website]] = await ask(
-        insertWebsite(caller.userId, domain, settings),
-        sql('select refuse_websites_over($1)', [maxWebsites]),
-      ).catch((error: unknown) => {
-        if (hasCode(error, '23505')) throw new Refusal('domain_taken', `You already have a website for the domain "${domain}".`);
-        if (hasCode(error, 'SK001')) throw new Refusal('quota_exceeded', `A user may have at most ${maxWebsites} websites.`);
-        throw error;
-      });
-      return { ...item(website as Website), location: `/api/v1/websites/${website?.id}` };
+      const [[website]] = await db
+        .query(insertWebsite(caller.userId, domain, settings), sql('select enforce_website_quota($1)', [maxWebsites]))
+        .catch((error: unknown) => {
+          if (hasCode(error, '23505')) throw new ProblemError('domain_taken', `You already have a website for the domain "${domain}".`);
+          if (hasCode(error, 'SK001')) throw new ProblemError('quota_exceeded', `A user can have at most ${maxWebsites} websites.`);
+          throw error;
+        });
+      return { ...websiteResult(website as Website), location: `/api/v1/websites/${website?.id}` };
     },
 
-    async showWebsite({ path }, { ask }) {
-      return item(await readOwn(ask, WebsiteEntity, path.id));
+    async showWebsite({ path }, { db }) {
+      return websiteResult(await readById(db, WebsiteEntity, path.id));
     },
 
-    async showWebsiteByDomain({ path }, { ask }) {
-      const [[website]] = await ask(selectFrom(WebsiteEntity, 'where domain = $1', [domainIn(path.domain)]));
-      if (!website) throw new NotFound();
-      return item(website);
+    async showWebsiteByDomain({ path }, { db }) {
+      const domain = parseDomain(path.domain);
+      const [[website]] = await db.query(selectFrom(WebsiteEntity, 'where domain = $1', [domain]));
+      if (!website) throw new NotFound('Website', domain);
+      return websiteResult(website);
     },
 
-    updateWebsite: changeWebsite,
-    putWebsite: changeWebsite,
+    updateWebsite: applyUpdate,
+    putWebsite: applyUpdate,
 
-    async deleteWebsite({ path: { id } }, { ask, versions, requireVersion }) {
-      await writeIf(ask, deleteWebsite(id, versions), async () => requireVersion(`${(await readOwn(ask, WebsiteEntity, id)).version}`));
+    async deleteWebsite({ path: { id } }, { db, versions, requireVersion }) {
+      await writeIf(db, deleteWebsite(id, versions), async () => requireVersion(`${(await readById(db, WebsiteEntity, id)).version}`));
       return { body: { id, object: 'website', deleted: true } };
     },
 
-    async verifyWebsitePassword({ path, body: { password, ...visitor } }, { ask, address }) {
-      const website = await readOwn(ask, WebsiteEntity, path.id);
-      return { body: { data: { opens: await passwordTrials.opens(website, password, { ...visitor, address }) } } };
+    async verifyWebsitePassword({ path, body: { password, ...visitor } }, { db, address }) {
+      const website = await readById(db, WebsiteEntity, path.id);
+      return { body: { data: { opens: await passwordAttempts.verify(website, password, { ...visitor, address }) } } };
     },
   };
 }
 
-const changeWebsite: Handlers<operations>['updateWebsite'] = async ({ path: { id }, body = {} }, { ask, versions, requireVersion }) => {
+const applyUpdate: Handlers<operations, UserDatabase>['updateWebsite'] = async (
+  { path: { id }, body = {} },
+  { db, versions, requireVersion },
+) => {
   const settings = await settingsFrom(body);
-  const readAllowed = async () => {
-    const website = await readOwn(ask, WebsiteEntity, id);
+  const readIfAllowed = async () => {
+    const website = await readById(db, WebsiteEntity, id);
     const { privacy, passwordHash } = { ...website, ...settings };
-    if (privacy === 2 && !passwordHash) throw new Invalid([passwordNeeded]);
+    if (privacy === 2 && !passwordHash) throw new InvalidRequest([passwordRequired]);
     requireVersion(`${website.version}`);
     return website;
   };
-  if (Object.keys(settings).length === 0) return item(await readAllowed());
-  return item(await writeIf(ask, updateWebsite(id, settings, versions), async () => void (await readAllowed())));
+  if (Object.keys(settings).length === 0) return websiteResult(await readIfAllowed());
+  return websiteResult(await writeIf(db, updateWebsite(id, settings, versions), async () => void (await readIfAllowed())));
 };
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-function item(website: Website) {
+function websiteResult(website: Website) {
   return { body: { data: websiteView(website) }, version: `${website.version}` };
 }
 
-function domainIn(given: string): string {
+function parseDomain(given: string): string {
   try {
-    return normalDomain(given);
+    return normalizeDomain(given);
   } catch (error) {
     if (!(error instanceof InvalidDomain)) throw error;
-    throw new Invalid([{ in: 'path', name: 'domain', code: 'invalid_domain', message: error.message }]);
+    throw new InvalidRequest([{ in: 'path', name: 'domain', code: 'invalid_domain', message: error.message }]);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKey } from '../../src/access/keys.ts';
+import { createKey } from '../../src/accounts/keys.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { expectSameRefusal } from '../support/same-refusal.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { memoryLimiters, take } from '../../src/access/limiters.ts';
-import { redisLimiters } from '../../src/access/redis-limiters.ts';
+import { consume, memoryLimiters } from '../../src/limits/limiters.ts';
+import { redisLimiters } from '../../src/limits/redis-limiters.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { reopen } from '../support/database.ts';
 import { startService } from '../support/service.ts';
@@ -16,8 +16,8 @@ const silent = pino({ level: 'silent' });
 
 test('in memory, what was not seen for longest is forgotten: a flood of addresses cannot fill it', async () => {
   const limiter = memoryLimiters().create('flood', 5, 60);
-  await take(limiter, 'first');
-  for (let address = 0; address < 100_001; address++) await take(limiter, `address ${address}`);
+  await consume(limiter, 'first');
+  for (let address = 0; address < 100_001; address++) await consume(limiter, `address ${address}`);
   expect(await limiter.get('first')).toBeNull();
   expect((await limiter.get('address 100000'))?.consumedPoints).toBe(1);
   expect((await limiter.get('address 5'))?.consumedPoints).toBe(1);
@@ -83,22 +83,22 @@ describe.runIf(process.env.TEST_REDIS_URL)('on Redis', () => {
     await expect
       .poll(
         async () => {
-          await take(limiter, 'warm-up');
+          await consume(limiter, 'warm-up');
           return redis.keys('*');
         },
         { timeout: 15_000 },
       )
       .toEqual(['sitekeeper:away:warm-up']);
-    await take(limiter, 'a');
+    await consume(limiter, 'a');
     redis.disconnect();
     await stop();
     const counts = [];
-    for (let call = 0; call < 5; call++) counts.push((await take(limiter, 'a')).consumedPoints);
+    for (let call = 0; call < 5; call++) counts.push((await consume(limiter, 'a')).consumedPoints);
     expect(counts).toEqual([1, 2, 3, 4, 5]);
     expect(lines.join('')).toContain('Redis cannot be reached');
     stop = await startRedis(port);
     await expect.poll(() => lines.join(''), { timeout: 20_000 }).toContain('Redis can be reached again');
-    expect((await take(limiter, 'b')).consumedPoints).toBe(1);
+    expect((await consume(limiter, 'b')).consumedPoints).toBe(1);
     await limiters.close();
     await stop();
   });

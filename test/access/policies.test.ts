@@ -19,7 +19,7 @@ afterAll(() => service.stop());
 /** Raw SQL for a user, or for nobody. */
 function as(userId: number | undefined, sql: string, params: unknown[] = []): Promise<Row[]> {
   return userId === undefined
-    ? service.database.atTheDoor((em) => em.execute<Row[]>(sql, params))
+    ? service.database.asAuthenticator((em) => em.execute<Row[]>(sql, params))
     : service.database.asUser(userId, (em) => em.execute<Row[]>(sql, params));
 }
 
@@ -106,7 +106,7 @@ test("no foreign key lets a row point at another user's", async () => {
   );
   expect(loose).toEqual([]);
   const [theirs] = await as(owner.id, 'select id from api_keys limit 1');
-  const insert = `insert into api_keys (user_id, made_by, name, scopes, prefix, key_hash) values (?, ?, 'x', '{}', 'x', 'x')`;
+  const insert = `insert into api_keys (user_id, created_by, name, scopes, prefix, key_hash) values (?, ?, 'x', '{}', 'x', 'x')`;
   await expect(as(other.id, insert, [other.id, theirs?.id])).rejects.toThrow(/foreign key/);
 });
 
@@ -128,7 +128,7 @@ test('the role that serves is no superuser, bypasses nothing and owns nothing; n
     undefined,
     `select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolcanlogin as mighty,
             exists (select from pg_class where relowner = r.oid) as owns from pg_roles r where rolname like 'sitekeeper\\_%'
-        and rolname in ('sitekeeper_app', 'sitekeeper_engine', 'sitekeeper_door', 'sitekeeper_service') order by 1`,
+        and rolname in ('sitekeeper_app', 'sitekeeper_engine', 'sitekeeper_auth', 'sitekeeper_service') order by 1`,
   );
   for (const role of roles) expect(role).toMatchObject({ mighty: false, owns: false });
   expect(roles.length).toBeGreaterThanOrEqual(3);
@@ -141,13 +141,13 @@ test('the engine may check and alert, and nothing else', async () => {
     'select * from api_keys',
     'select * from sessions',
     'select * from websites',
-    'select * from kept_answers',
+    'select * from idempotent_responses',
     `update monitors set url = 'https://evil.example'`,
     'delete from monitors',
     'insert into providers (user_id, provider_type) values (1, null)',
     `update providers set recipient_email = 'evil@example.com'`,
     'delete from notifications',
-    `select * from door_find_user('user1@example.com')`,
+    `select * from auth_find_user('user1@example.com')`,
   ]) {
     expect([sql, await engine(sql)]).toEqual([sql, 'refused']);
   }
@@ -155,8 +155,8 @@ test('the engine may check and alert, and nothing else', async () => {
 });
 
 test('the door answers only about a value it is given, and cannot be walked through', async () => {
-  expect(await as(undefined, `select * from door_find_api_key('\\x00')`)).toEqual([]);
-  expect(await as(undefined, `select * from door_find_session('\\x00')`)).toEqual([]);
-  expect(await as(undefined, `select * from door_find_user('%')`)).toEqual([]);
-  await expect(as(undefined, 'set local role sitekeeper_door')).rejects.toThrow(/permission denied/);
+  expect(await as(undefined, `select * from auth_find_api_key('\\x00')`)).toEqual([]);
+  expect(await as(undefined, `select * from auth_find_session('\\x00')`)).toEqual([]);
+  expect(await as(undefined, `select * from auth_find_user('%')`)).toEqual([]);
+  await expect(as(undefined, 'set local role sitekeeper_auth')).rejects.toThrow(/permission denied/);
 });

@@ -92,7 +92,7 @@ test('a repeated creation of a key is 409 with its id, and the key itself is sto
   const first = await post();
   const again = await post();
   expect([again.status, again.body.code, again.body.id]).toEqual([409, 'already_created', first.body.data.id]);
-  const kept = await service.database.asUser(user.id, (em) => em.execute('select row_to_json(k)::text as row from kept_answers k'));
+  const kept = await service.database.asUser(user.id, (em) => em.execute('select row_to_json(k)::text as row from idempotent_responses k'));
   expect(JSON.stringify(kept)).not.toContain(first.body.data.key);
 });
 
@@ -102,7 +102,7 @@ test('of the request only a keyed hash is kept', async () => {
     headers: { 'Idempotency-Key': 'k-9' },
   });
   const kept = await service.database.asUser(user.id, (em) =>
-    em.execute(`select row_to_json(k)::text as row from kept_answers k where idempotency_key = 'k-9'`),
+    em.execute(`select row_to_json(k)::text as row from idempotent_responses k where idempotency_key = 'k-9'`),
   );
   expect(JSON.stringify(kept)).not.toContain('hunter2');
   expect((await create('hashed.example', 'k-9')).status).toBe(422);
@@ -110,11 +110,13 @@ test('of the request only a keyed hash is kept', async () => {
 
 test('after 24 hours the key is free again, and the kept answer goes by itself', async () => {
   await create('old.example', 'k-10');
-  await service.database.asUser(user.id, (em) => em.execute(`update kept_answers set created_at = now() - interval '25 hours'`, [], 'run'));
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update idempotent_responses set created_at = now() - interval '25 hours'`, [], 'run'),
+  );
   expect((await create('new.example', 'k-10')).status).toBe(201);
-  await service.database.atTheDoor((em) => em.execute('select door_forget_expired()', [], 'run'));
+  await service.database.asAuthenticator((em) => em.execute('select auth_delete_expired()', [], 'run'));
   const kept = await service.database.asUser(user.id, (em) =>
-    em.execute<{ idempotency_key: string }[]>('select idempotency_key from kept_answers'),
+    em.execute<{ idempotency_key: string }[]>('select idempotency_key from idempotent_responses'),
   );
   expect(kept.map((row) => row.idempotency_key)).toEqual(['k-10']);
 });

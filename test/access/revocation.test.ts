@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ApiKeyEntity } from '../../src/access/api-key.entity.ts';
-import { UserEntity } from '../../src/access/user.entity.ts';
-import { deleteUser } from '../../src/access/users.ts';
+import { ApiKeyEntity } from '../../src/accounts/api-key.entity.ts';
+import { UserEntity } from '../../src/accounts/user.entity.ts';
+import { deleteUser } from '../../src/accounts/users.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { meanwhile, reopen } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -90,13 +90,13 @@ test('a busy key costs no look-up at every request', async () => {
   const { key } = await makeKey();
   await status(one, key);
   let lookUps = 0;
-  const { atTheDoor } = one.database;
-  one.database.atTheDoor = (work) => {
+  const { asAuthenticator } = one.database;
+  one.database.asAuthenticator = (work) => {
     lookUps++;
-    return atTheDoor.call(one.database, work) as never;
+    return asAuthenticator.call(one.database, work) as never;
   };
   for (let call = 0; call < 20; call++) await status(one, key);
-  one.database.atTheDoor = atTheDoor;
+  one.database.asAuthenticator = asAuthenticator;
   expect(lookUps).toBeLessThanOrEqual(1);
 });
 

@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { Vault } from '../../src/access/vault.ts';
+import { SecretCipher } from '../../src/auth/secret-cipher.ts';
 
 const place = { userId: 1, table: 'providers', row: 7, field: 'token' };
 const [older, newer] = [randomBytes(32), randomBytes(32)];
 
 test('a secret can be read again, is nowhere to be seen, and is sealed differently each time', () => {
-  const vault = new Vault([newer]);
-  const sealed = vault.seal('123456:töken', place);
+  const cipher = new SecretCipher([newer]);
+  const sealed = cipher.encrypt('123456:töken', place);
   expect(sealed).not.toContain('123456');
-  expect(vault.seal('123456:töken', place)).not.toBe(sealed);
-  expect(vault.open(sealed, place)).toBe('123456:töken');
+  expect(cipher.encrypt('123456:töken', place)).not.toBe(sealed);
+  expect(cipher.decrypt(sealed, place)).toBe('123456:töken');
 });
 
 test('with a new key in front, what the old one sealed stays readable; without the old one it does not', () => {
-  const sealed = new Vault([older]).seal('secret', place);
-  expect(new Vault([newer, older]).open(sealed, place)).toBe('secret');
-  expect(new Vault([newer, older]).seal('secret', place).split('.')[1]).not.toBe(sealed.split('.')[1]);
-  expect(() => new Vault([newer]).open(sealed, place)).toThrow(/not in SECRET_KEY/);
+  const sealed = new SecretCipher([older]).encrypt('secret', place);
+  expect(new SecretCipher([newer, older]).decrypt(sealed, place)).toBe('secret');
+  expect(new SecretCipher([newer, older]).encrypt('secret', place).split('.')[1]).not.toBe(sealed.split('.')[1]);
+  expect(() => new SecretCipher([newer]).decrypt(sealed, place)).toThrow(/not in SECRET_KEY/);
 });
 
 test.each([
@@ -26,13 +26,13 @@ test.each([
   ['row', { ...place, row: 8 }],
   ['field', { ...place, field: 'webhook_url' }],
 ])('a secret moved to another %s cannot be read', (_, elsewhere) => {
-  const vault = new Vault([newer]);
-  expect(() => vault.open(vault.seal('secret', place), elsewhere)).toThrow();
+  const cipher = new SecretCipher([newer]);
+  expect(() => cipher.decrypt(cipher.encrypt('secret', place), elsewhere)).toThrow();
 });
 
 test('a secret that was tampered with, cut or made up cannot be read', () => {
-  const vault = new Vault([newer]);
-  const sealed = vault.seal('secret', place);
+  const cipher = new SecretCipher([newer]);
+  const sealed = cipher.encrypt('secret', place);
   const flipped = sealed.slice(0, -2) + (sealed.at(-2) === 'A' ? 'B' : 'A') + sealed.at(-1);
-  for (const bad of [flipped, sealed.slice(0, -8), '', 'v1', 'v2.x.y', 'plain']) expect(() => vault.open(bad, place)).toThrow();
+  for (const bad of [flipped, sealed.slice(0, -8), '', 'v1', 'v2.x.y', 'plain']) expect(() => cipher.decrypt(bad, place)).toThrow();
 });

@@ -72,7 +72,7 @@ async function measure(seeded: Seeded): Promise<{ results: Result[]; memory: Rec
   };
   const peerEnv = { BENCH_DATABASE_URL: url, BENCH_USER: `${seeded.userId}`, BENCH_RATE_LIMIT: '100000000' };
   const ownEnv = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 1).toString('base64'), PORT: '0' };
-  const serve = [join(root, 'src/start.mjs'), 'serve', '--no-engine'];
+  const serve = [join(root, 'src/cli/bin.mjs'), 'serve', '--no-engine'];
   const others: Contender[] = [];
   for (const peer of peers) others.push(await start(peer, [join(import.meta.dirname, `peers/${peer}.ts`)], peerEnv));
   const ours = await start('ours', serve, { ...ownEnv, RATE_LIMIT_PER_MINUTE: '1000000' });

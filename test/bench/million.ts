@@ -2,9 +2,9 @@
 //   .ci/with-postgres npm run bench:million
 // No target is called: this is what the database can do. A smaller number of monitors may follow as an argument.
 import pg from 'pg';
-import { entities } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
 import { databaseUrl } from '../support/database-url.ts';

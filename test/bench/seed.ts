@@ -1,8 +1,8 @@
-import { createKey } from '../../src/access/keys.ts';
-import { allScopes } from '../../src/access/scopes.ts';
-import { createUser } from '../../src/access/users.ts';
-import { entities } from '../../src/app.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { allScopes } from '../../src/auth/scopes.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 
 export interface Seeded {
   userId: number;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const start = join(import.meta.dirname, '../../src/start.mjs');
+const start = join(import.meta.dirname, '../../src/cli/bin.mjs');
 
 /** From the start of the process to its first answer, in seconds. */
 export async function measureStarts(): Promise<Record<string, number>> {
@@ -30,7 +30,7 @@ async function secondsToAnswer(args: string[], env: Record<string, string>, path
   let printed = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) {
     printed += chunk;
-    const [, url] = /(?:Listening|answers) on (http:\/\/[^"\s]+?)\.?["\s]/.exec(printed) ?? [];
+    const [, url] = /[Ll]istening on (http:\/\/[^"\s]+?)\.?["\s]/.exec(printed) ?? [];
     if (!url) continue;
     await (await fetch(url + path, { headers: { Authorization: 'Bearer any' } })).text();
     break;

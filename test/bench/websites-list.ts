@@ -3,26 +3,26 @@
 // Fails if page 1 of the larger list takes more than 1.3 times as long.
 import { performance } from 'node:perf_hooks';
 import pg from 'pg';
-import { createUser } from '../../src/access/users.ts';
-import { entities } from '../../src/app.ts';
+import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
-import type { Ask } from '../../src/db/statement.ts';
-import { countMatches, findPage, selectRows } from '../../src/websites/website.pages.ts';
+import { type UserDatabase, userDatabase } from '../../src/db/user-database.ts';
+import { entities } from '../../src/entities.ts';
+import { countMatches, findPage, selectRows } from '../../src/websites/website.list.ts';
 import { databaseUrl } from '../support/database-url.ts';
 
-type Query = Parameters<typeof selectRows>[0];
-type Measured = (ask: Ask, query: Query) => Promise<unknown>;
+type ListQuery = Parameters<typeof selectRows>[0];
+type Measured = (db: UserDatabase, query: ListQuery) => Promise<unknown>;
 
 const sizes = { small: 1000, large: 100_000 };
 const allowedRatio = 1.3;
 const budgetMs = 30_000;
 
-const firstPage: Query = { search_by: 'domain', sort_by: 'id', sort: 'desc', per_page: 10, page: 1 };
-const rows: Measured = (ask, query) => ask(selectRows(query, 0));
-const count: Measured = (ask, query) => ask(countMatches(query));
+const firstPage: ListQuery = { search_by: 'domain', sort_by: 'id', sort: 'desc', per_page: 10, page: 1 };
+const rows: Measured = (db, query) => db.query(selectRows(query, 0));
+const count: Measured = (db, query) => db.query(countMatches(query));
 
-const cases: { name: string; query: Query; run: Measured; rounds: number; bounded?: boolean }[] = [
+const cases: { name: string; query: ListQuery; run: Measured; rounds: number; bounded?: boolean }[] = [
   { name: 'rows of page 1 by id', query: firstPage, run: rows, rounds: 500, bounded: true },
   { name: 'rows of page 1 by domain', query: { ...firstPage, sort_by: 'domain', sort: 'asc' }, run: rows, rounds: 500, bounded: true },
   { name: 'exact count, no filter', query: firstPage, run: count, rounds: 500 },
@@ -77,9 +77,9 @@ async function measure(database: Database, small: number, large: number) {
   }
 }
 
-async function timed(database: Database, userId: number, run: Measured, query: Query): Promise<number> {
+async function timed(database: Database, userId: number, run: Measured, query: ListQuery): Promise<number> {
   const start = performance.now();
-  await run(database.ask(userId), query);
+  await run(userDatabase(database, userId), query);
   return performance.now() - start;
 }
 

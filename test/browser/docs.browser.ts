@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../src/access/keys.ts';
-import { allScopes } from '../../src/access/scopes.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { allScopes } from '../../src/auth/scopes.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { launchBrowser, overflow, visit } from './browser.ts';
 

@@ -8,7 +8,7 @@ import {
   ResponseError,
   WebsitesApi,
 } from '../../generated/client/src/index.ts';
-import { allScopes } from '../../src/access/scopes.ts';
+import { allScopes } from '../../src/auth/scopes.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { lifeOfAMonitor, lifeOfAWebsite } from './lives.ts';
 

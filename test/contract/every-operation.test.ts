@@ -2,8 +2,8 @@
 // scope, with another user's objects and with bad input, and a refusal changes nothing. The list comes from the
 // contract; an operation without a valid request in test/support/valid-requests.ts does not compile.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateKey } from '../../src/access/api-key.ts';
-import { allScopes } from '../../src/access/scopes.ts';
+import { generateKey } from '../../src/auth/api-key.ts';
+import { allScopes } from '../../src/auth/scopes.ts';
 import type { Answer, ApiClient } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
 import { startCounterparts } from '../support/counterparts.ts';

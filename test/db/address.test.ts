@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { entities } from '../../src/app.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 
 /** Takes no TLS, and keeps the first bytes of whoever comes. */
@@ -42,7 +42,7 @@ test.runIf(process.env.TEST_DATABASE_URL)('options in the address count, but not
   const same = await openPostgres(address.href, entities, { poolSize: 1 });
   try {
     const settings = `select current_user as role, current_setting('work_mem') as memory, current_setting('statement_timeout') as timeout`;
-    expect(await same.atTheDoor((em) => em.execute(settings))).toEqual([{ role: 'sitekeeper_app', memory: '5MB', timeout: '15s' }]);
+    expect(await same.asAuthenticator((em) => em.execute(settings))).toEqual([{ role: 'sitekeeper_app', memory: '5MB', timeout: '15s' }]);
   } finally {
     await same.close();
     await database.close();

@@ -25,7 +25,7 @@ test.each([
   'alter table websites alter column domain type varchar(10);',
   'alter table websites alter column password_hash set not null;',
   'alter table websites add column colour text not null;',
-  'drop function door_find_api_key;',
+  'drop function auth_find_api_key;',
 ])('"%s" would be noticed', (statement) => {
   expect(takesAway.test(statement)).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ProblemCode, Refusal } from '../../src/errors.ts';
+import { type ProblemCode, ProblemError } from '../../src/errors.ts';
 import { type ProblemBody, problemBody, problems } from '../../src/http/problems.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -56,7 +56,7 @@ describe('problems', () => {
   const about = () => ({ publicUrl: service.url, instance: '/', requestId: 'x' });
 
   test.each(Object.keys(problems) as ProblemCode[])('the type of %s leads to a page that explains it', async (code) => {
-    const response = await fetch(problemBody(new Refusal(code, ''), about()).type);
+    const response = await fetch(problemBody(new ProblemError(code, ''), about()).type);
     expect(response.status).toBe(200);
     const text = await response.text();
     expect(text).toContain(`<code>${code}</code>`);

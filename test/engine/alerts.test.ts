@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { downMessage, duration, recoveredMessage } from '../../src/monitoring/alerts/alert-messages.ts';
-import { pauseSeconds } from '../../src/monitoring/alerts/dispatcher.ts';
+import { retryDelaySeconds } from '../../src/monitoring/alerts/dispatcher.ts';
 import { DeliveryFailed } from '../../src/monitoring/channels/channel.ts';
 
 const outage = {
@@ -34,9 +34,9 @@ test.each([
 });
 
 test('the pause between attempts grows from 1 second to 15 minutes, and is never shorter than asked for', () => {
-  const pauses = [1, 2, 3, 8, 11, 50].map((attempt) => pauseSeconds(attempt, undefined, 0.5));
+  const pauses = [1, 2, 3, 8, 11, 50].map((attempt) => retryDelaySeconds(attempt, undefined, 0.5));
   expect(pauses).toEqual([1, 2, 4, 128, 900, 900]);
-  expect(pauseSeconds(1, undefined, 0)).toBe(0.75);
-  expect(pauseSeconds(1, undefined, 1)).toBe(1.25);
-  expect(pauseSeconds(1, new DeliveryFailed('Slow down.', { permanent: false, retryAfterSeconds: 30 }), 0.5)).toBe(30);
+  expect(retryDelaySeconds(1, undefined, 0)).toBe(0.75);
+  expect(retryDelaySeconds(1, undefined, 1)).toBe(1.25);
+  expect(retryDelaySeconds(1, new DeliveryFailed('Slow down.', { permanent: false, retryAfterSeconds: 30 }), 0.5)).toBe(30);
 });

@@ -1,6 +1,6 @@
 // What is deleted while its check is under way leaves nothing behind, and does not disturb the others.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deleteUser } from '../../src/access/users.ts';
+import { deleteUser } from '../../src/accounts/users.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 

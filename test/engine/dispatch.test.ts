@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { deleteUser } from '../../src/access/users.ts';
-import { readConfig } from '../../src/config.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { deleteUser } from '../../src/accounts/users.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { startCounterparts } from '../support/counterparts.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { scripts } from '../support/web-server.ts';

@@ -1,6 +1,6 @@
 // The whole way: a real target goes down and comes back, and everybody who should hear of it does, once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findPing } from '../../src/monitoring/engine/ping-programs.ts';
+import { findPing } from '../../src/net/ping.ts';
 import { startCounterparts } from '../support/counterparts.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';

@@ -6,12 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { Engine, type EngineParts } from '../../src/monitoring/engine/engine.ts';
-import { findPing } from '../../src/monitoring/engine/ping-programs.ts';
-import { Pinger, probePing } from '../../src/monitoring/engine/probe-ping.ts';
-import { SleepWatch } from '../../src/monitoring/engine/sleep-watch.ts';
+import { checkPing } from '../../src/monitoring/checks/ping.ts';
+import { Engine, type EngineDeps } from '../../src/monitoring/engine/engine.ts';
+import { SuspensionDetector } from '../../src/monitoring/engine/suspension-detector.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
+import { findPing, Pinger } from '../../src/net/ping.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -36,7 +36,7 @@ const dueInSeconds = async (id: number) => {
 };
 
 /** An engine of its own, for which everything is due; without a program that pings. */
-async function startEngine(parts: Partial<EngineParts> = {}): Promise<Engine> {
+async function startEngine(parts: Partial<EngineDeps> = {}): Promise<Engine> {
   const engine = new Engine({
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
@@ -65,7 +65,7 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
     await expect.poll(() => dueInSeconds(id), { timeout: 15_000 }).toBeGreaterThan(5);
     await expect.poll(() => dueInSeconds(id), { timeout: 12_000 }).toBeLessThan(11);
     await engine.stop();
-    expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="our_fault"\} [1-9]/m);
+    expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="local_failure"\} [1-9]/m);
     expect(await monitor(id)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
     await user.api.delete(`/api/monitors/${id}`);
   },
@@ -109,11 +109,11 @@ test('a check that never ends does not take the room of the others for ever', as
 }, 90_000);
 
 test('a sleep of this process is noticed by either clock, until it is forgotten', () => {
-  const watch = new SleepWatch();
+  const watch = new SuspensionDetector();
   const sleeps = () => {
-    const [first, again] = [watch.hasEnded(), watch.hasEnded()];
-    watch.forget();
-    return [first, again, watch.hasEnded()];
+    const [first, again] = [watch.wasSuspended(), watch.wasSuspended()];
+    watch.acknowledge();
+    return [first, again, watch.wasSuspended()];
   };
   expect(sleeps()).toEqual([false, false, false]);
   for (const clock of [Date, performance]) {
@@ -121,7 +121,7 @@ test('a sleep of this process is noticed by either clock, until it is forgotten'
     const spy = vi.spyOn(clock, 'now').mockReturnValue(now + 6000);
     onTestFinished(() => spy.mockRestore());
     expect(sleeps()).toEqual([true, true, false]);
-    expect(watch.awakeSinceMs()).toBeGreaterThan(0);
+    expect(watch.resumedAtMs()).toBeGreaterThan(0);
     spy.mockRestore();
   }
   watch.stop();
@@ -132,8 +132,8 @@ test('a name whose server is silent does not hold up the pings of others', async
     name === 'shop.example' ? Promise.resolve([{ address: '127.0.0.1', family: 4 }]) : new Promise<never>(() => {});
   const net = { allow: parseRanges(['127.0.0.0/8']), lookup };
   const pinger = new Pinger(Promise.resolve(async (addresses) => new Map(addresses.map((address) => [address, 1]))));
-  const silent = probePing('silent.example', net, pinger);
-  expect(await Promise.race([silent, probePing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
+  const silent = checkPing('silent.example', net, pinger);
+  expect(await Promise.race([silent, checkPing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
   expect(await silent).toMatchObject({ message: 'DNS did not answer, timed out after 10 s' });
 });
 

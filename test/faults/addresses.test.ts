@@ -2,9 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { probeHttp } from '../../src/monitoring/engine/probe-http.ts';
-import { Pinger, probePing } from '../../src/monitoring/engine/probe-ping.ts';
+import { checkHttp } from '../../src/monitoring/checks/http.ts';
+import { checkPing } from '../../src/monitoring/checks/ping.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
+import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -108,15 +109,15 @@ fault(14, 'Addresses in every disguise: all refused for checks and webhooks', as
     const answer = await user.api.post('/api/providers', { json: webhook });
     expect([host, answer.status, answer.body.errors?.[0].pointer]).toEqual([host, 422, '/webhook_url']);
     // What was stored before the rules, or before the operator narrowed them.
-    expect([host, await probeHttp(`http://${host}:${inner.port}/`, net)]).toEqual([host, notAllowed]);
-    expect([host, await probePing(bare, net, recorder.pinger)]).toEqual([host, notAllowed]);
+    expect([host, await checkHttp(`http://${host}:${inner.port}/`, net)]).toEqual([host, notAllowed]);
+    expect([host, await checkPing(bare, net, recorder.pinger)]).toEqual([host, notAllowed]);
     refusals += 3;
   }
   // A name is judged by what it leads to, when it is used.
   for (const address of ['127.0.0.1', '0.0.0.0', '10.0.0.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', ...ipv6]) {
     names.set('shop.example', [[address]]).set('hooks.slack.com', [[address]]);
-    expect([address, await probeHttp(`http://shop.example:${inner.port}/`, net)]).toEqual([address, notAllowed]);
-    expect([address, await probePing('shop.example', net, recorder.pinger)]).toEqual([address, notAllowed]);
+    expect([address, await checkHttp(`http://shop.example:${inner.port}/`, net)]).toEqual([address, notAllowed]);
+    expect([address, await checkPing('shop.example', net, recorder.pinger)]).toEqual([address, notAllowed]);
     const { status, body } = await testWebhook();
     expect([address, status, body.detail]).toEqual([address, 502, expect.stringContaining('address not allowed')]);
     refusals += 3;
@@ -158,8 +159,8 @@ fault(15, 'A name that is public first and private next, and one that is both: r
 
   names.set('both.example', [[outside, inside]]).set('turned.example', [[inside, outside]]);
   for (const name of ['both.example', 'turned.example']) {
-    expect(await probeHttp(`http://${name}:${outer.port}/`, net)).toEqual(notAllowed);
-    expect(await probePing(name, net, recorder.pinger)).toEqual(notAllowed);
+    expect(await checkHttp(`http://${name}:${outer.port}/`, net)).toEqual(notAllowed);
+    expect(await checkPing(name, net, recorder.pinger)).toEqual(notAllowed);
     names.set('hooks.slack.com', names.get(name) ?? []);
     expect((await testWebhook()).body.detail).toContain('address not allowed');
   }
@@ -168,7 +169,7 @@ fault(15, 'A name that is public first and private next, and one that is both: r
   // Asked anew on a redirect to itself.
   names.set('rebind.example', [[outside], [inside]]);
   outer.script = scripts.redirect(`http://rebind.example:${outer.port}/again`);
-  expect(await probeHttp(`http://rebind.example:${outer.port}/`, net)).toEqual(notAllowed);
+  expect(await checkHttp(`http://rebind.example:${outer.port}/`, net)).toEqual(notAllowed);
   names.set('hooks.slack.com', [[outside], [inside]]);
   expect((await testWebhook()).status).toBe(200);
   expect((await testWebhook()).status).toBe(502);
@@ -216,7 +217,7 @@ fault(
     expect(ms).toBeLessThan(25_000); // ten, and room for a slow machine
     expect(inner.connections).toBe(0);
     // Long, but with an end that is known.
-    expect(await probeHttp(`http://nasty.example:${outer.port}/download`, net)).toMatchObject({ up: true });
+    expect(await checkHttp(`http://nasty.example:${outer.port}/download`, net)).toMatchObject({ up: true });
     return `${ids.size} ways, all down with their cause; at most ${(bytes / 2 ** 20).toFixed(1)} MiB sent to us, the longest ${(ms / 1000).toFixed(1)} s`;
   },
   150_000,
@@ -266,7 +267,7 @@ fault(17, 'Ping targets -f, ;id, $(id), a name that resolves to loopback: refuse
     const updated = await user.api.put(`/api/monitors/${own}`, { json: { url } });
     expect([url, created.status, updated.status]).toEqual([url, 422, 422]);
     // Even if it stood in the database, it would not get as far as the program.
-    const result = await probePing(url, net, recorder.pinger);
+    const result = await checkPing(url, net, recorder.pinger);
     expect([url, result]).toEqual([url, expect.objectContaining({ up: false })]);
   }
   names
@@ -274,7 +275,7 @@ fault(17, 'Ping targets -f, ;id, $(id), a name that resolves to loopback: refuse
     .set('loop6.example', [['::1']])
     .set('mixed.example', [['8.8.8.8', '127.0.0.1']]);
   for (const name of ['loop.example', 'loop6.example', 'mixed.example', 'localhost']) {
-    expect([name, await probePing(name, net, recorder.pinger)]).toEqual([name, notAllowed]);
+    expect([name, await checkPing(name, net, recorder.pinger)]).toEqual([name, notAllowed]);
   }
   expect(recorder.pinged).toEqual([]);
   return `${targets.length} targets and 4 names refused, 0 echo requests`;

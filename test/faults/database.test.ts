@@ -1,8 +1,8 @@
 // What becomes of the service when its database dies or stands still. The server is the test's own.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { entities } from '../../src/app.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { fault } from './fault.ts';

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { allScopes } from '../../src/access/scopes.ts';
+import { allScopes } from '../../src/auth/scopes.ts';
 import type { Answer } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
 import { startCounterparts } from '../support/counterparts.ts';

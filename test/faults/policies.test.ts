@@ -103,7 +103,7 @@ fault(20, 'A foreign provider in an assignment: byte for byte the answer for an 
 async function recordedWithKnownKey(ask: () => Promise<Answer>) {
   for (let tries = 1; ; tries++) {
     const recording = await recorded(ask);
-    if (tries === 5 || !recording.statements.some((text) => /door_find_api_key|last_used_at/.test(text))) return recording;
+    if (tries === 5 || !recording.statements.some((text) => /auth_find_api_key|last_used_at/.test(text))) return recording;
   }
 }
 

@@ -156,9 +156,9 @@ fault(
     cleanUps.push(() => proxy.close());
     const moments = {
       'before the row': [[/insert into "?websites/]],
-      'before the kept answer': [[/insert into kept_answers/]],
-      'before the commit': [[/insert into kept_answers/, /commit/]],
-      'after the commit': [[/insert into kept_answers/, /commit/], { passOn: true }],
+      'before the kept answer': [[/insert into idempotent_responses/]],
+      'before the commit': [[/insert into idempotent_responses/, /commit/]],
+      'after the commit': [[/insert into idempotent_responses/, /commit/], { passOn: true }],
     } satisfies Record<string, Parameters<typeof proxy.holdAt>>;
     const rows = async (domain: string) => (await websites()).filter((found) => found === domain).length;
     const found: string[] = [];

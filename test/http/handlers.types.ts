@@ -1,19 +1,20 @@
 // Checked by the compiler, never run: a map of handlers must name each operation of the contract, and no other.
 import type { operations } from '../../generated/types/websites.ts';
-import { memoryLimiters } from '../../src/access/limiters.ts';
+import type { UserDatabase } from '../../src/db/user-database.ts';
 import type { Handlers } from '../../src/http/operations.ts';
+import { memoryLimiters } from '../../src/limits/limiters.ts';
 import { websiteHandlers } from '../../src/websites/websites.handlers.ts';
 
-const complete: Handlers<operations> = websiteHandlers({ maxWebsites: 1, limiters: memoryLimiters() });
+const complete: Handlers<operations, UserDatabase> = websiteHandlers({ maxWebsites: 1, limiters: memoryLimiters() });
 
 const { listWebsites, ...others } = complete;
 // @ts-expect-error listWebsites is missing
-export const missing: Handlers<operations> = { ...others };
+export const missing: Handlers<operations, UserDatabase> = { ...others };
 
 // @ts-expect-error there is no such operation
-export const surplus: Handlers<operations> = { ...complete, renameWebsite: listWebsites };
+export const surplus: Handlers<operations, UserDatabase> = { ...complete, renameWebsite: listWebsites };
 
-export const renamed: Handlers<operations> = {
+export const renamed: Handlers<operations, UserDatabase> = {
   ...complete,
   // @ts-expect-error the contract says has_password
   showWebsite: async () => ({ body: { data: { id: 1, hasPassword: false } } }),

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { serveMetrics } from '../../src/http/metrics-page.ts';
-import { createMetrics, watchProcess } from '../../src/metrics.ts';
+import { listenForMetrics } from '../../src/http/metrics-endpoint.ts';
+import { collectMetrics } from '../../src/runtime/telemetry.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 import { createUserWithRows } from '../support/rows-everywhere.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -43,8 +44,8 @@ test('with a token they are there for whoever brings it, and for nobody else', a
 test('with a port of their own they are there and not beside the APIs', async () => {
   expect((await fetch(await start({ host, token, port: 0 }), bearer)).status).toBe(404);
   const metrics = createMetrics();
-  watchProcess(metrics, service.database);
-  const own = await serveMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
+  collectMetrics(metrics, service.database);
+  const own = await listenForMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
   const text = await (await fetch(`${own.url}/metrics`)).text();
   expect((await fetch(`${own.url}/`)).status).toBe(404);
   await own.close();
@@ -57,7 +58,7 @@ test('with a port of their own they are there and not beside the APIs', async ()
 test('what waits to be sent is told as it is now, not as it was when last asked', async () => {
   service = await startService();
   const metrics = createMetrics();
-  watchProcess(metrics, service.database);
+  collectMetrics(metrics, service.database);
   await createUserWithRows(service);
   await pause(20);
   const text = await metrics.registry.metrics();
@@ -67,7 +68,7 @@ test('what waits to be sent is told as it is now, not as it was when last asked'
 
 test('a port that is taken is said with the setting that names it', async () => {
   const { port } = new URL(await start({ host }));
-  const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
+  const listening = listenForMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
   await expect(listening).rejects.toThrow(
     `Cannot listen on ${host}:${port}: it is taken by another process. Set METRICS_HOST or METRICS_PORT`,
   );
@@ -76,7 +77,7 @@ test('a port that is taken is said with the setting that names it', async () => 
 test('while the database is away the metrics still answer', async () => {
   await start({ host });
   const metrics = createMetrics();
-  watchProcess(metrics, {
+  collectMetrics(metrics, {
     ...service.database,
     connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
     asEngine: () => Promise.reject(new Error('away')),
@@ -94,5 +95,5 @@ test('requests are counted by operation and status, refusals by code', async () 
   expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="listMonitors",status="200"} 1');
   expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="showMonitor",status="404"} 1');
   expect(text).toContain('sitekeeper_request_duration_seconds_count{operation="none",status="404"} 1');
-  expect(text).toContain('sitekeeper_refusals_total{code="not_found"} 2');
+  expect(text).toContain('sitekeeper_problems_total{code="not_found"} 2');
 });

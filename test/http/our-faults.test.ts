@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { plainError } from '../../src/log.ts';
+import { plainError } from '../../src/telemetry/log.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -9,8 +9,8 @@ let broken: Error | undefined;
 
 beforeAll(async () => {
   const database = await createDatabase();
-  const ask = database.ask.bind(database);
-  database.ask = (userId) => (broken ? () => Promise.reject(broken) : ask(userId));
+  const query = database.query.bind(database);
+  database.query = (userId) => (broken ? () => Promise.reject(broken) : query(userId));
   service = await startService({}, { database });
   user = await service.createUser();
 });

@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { generateKey } from '../../src/access/api-key.ts';
-import { createKey } from '../../src/access/keys.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { generateKey } from '../../src/auth/api-key.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { readTraceparent } from '../../src/trace.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { parseTraceparent } from '../../src/telemetry/tracing.ts';
 import { startService } from '../support/service.ts';
 import { scripts, startWebServer } from '../support/web-server.ts';
 
@@ -20,11 +20,11 @@ test.each([
   `ff-${traceId}-00f067aa0ba902b7-01`,
   ` ${traceparent}`,
 ])('the traceparent %j is ignored', (header) => {
-  expect(readTraceparent(header)).toBeUndefined();
+  expect(parseTraceparent(header)).toBeUndefined();
 });
 
 test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-what-comes-later`])('the traceparent %j is taken', (header) => {
-  expect(readTraceparent(header)).toEqual({ traceId, spanId: '00f067aa0ba902b7', flags: 1 });
+  expect(parseTraceparent(header)).toEqual({ traceId, spanId: '00f067aa0ba902b7', flags: 1 });
 });
 
 test('a trace stands in the log line and goes on with what the request sends out; a malformed one does neither', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { type RunningMock, startMock } from '../support/mock.ts';

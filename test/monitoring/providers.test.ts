@@ -120,7 +120,7 @@ test('createProvider: repeated with the same Idempotency-Key it makes one, and n
   const post = () => user.api.post('/api/providers', { json: examples.telegram, headers: { 'Idempotency-Key': 'p-1' } });
   expect((await post()).text).toBe((await post()).text);
   expect((await user.api.get('/api/providers')).body.meta.total).toBe(1);
-  const kept = await service.database.asUser(user.id, (em) => em.execute('select row_to_json(k)::text as row from kept_answers k'));
+  const kept = await service.database.asUser(user.id, (em) => em.execute('select row_to_json(k)::text as row from idempotent_responses k'));
   expect(JSON.stringify(kept)).not.toContain('AAExample');
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPublic, literalAddress, parseRanges, refuseHost, refuseUrl } from '../../src/net/addresses.ts';
+import { hostError, isPublic, literalAddress, parseRanges, urlError } from '../../src/net/addresses.ts';
 
 const web = { protocols: ['http', 'https'] };
 const none = parseRanges([]);
@@ -128,7 +128,7 @@ describe('URLs that users name', () => {
     ['http://8.8.8.8/'],
     ['http://[2606:4700:4700::1111]/'],
     ['http://bücher.example/'],
-  ])('%s passes', (url) => expect(refuseUrl(url, web, none)).toBeUndefined());
+  ])('%s passes', (url) => expect(urlError(url, web, none)).toBeUndefined());
 
   test.each([
     ['example.com', 'must be an http or https URL'],
@@ -144,7 +144,7 @@ describe('URLs that users name', () => {
     ['http://example.com/a b', 'must not hold blanks or control characters'],
     ['http://exam\tple.com/', 'must not hold blanks or control characters'],
     ['http://example.com/\u0000', 'must not hold blanks or control characters'],
-  ])('%j is refused: %s', (url, fault) => expect(refuseUrl(url, web, none)).toBe(fault));
+  ])('%j is refused: %s', (url, fault) => expect(urlError(url, web, none)).toBe(fault));
 
   test.each([
     ['http://127.0.0.1/'],
@@ -170,24 +170,23 @@ describe('URLs that users name', () => {
     ['http://LocalHost:3000/'],
     ['http://db.localhost/'],
   ])('%s is refused as an address that is not public', (url) =>
-    expect(refuseUrl(url, web, none)).toBe('must not name a private, local or reserved address; only public ones are allowed'),
+    expect(urlError(url, web, none)).toBe('must not name a private, local or reserved address; only public ones are allowed'),
   );
 
   test('other schemes where they are asked for', () => {
-    expect(refuseUrl('https://example.com/', { protocols: ['https'] }, none)).toBeUndefined();
-    expect(refuseUrl('http://example.com/', { protocols: ['https'] }, none)).toBe('must be an https URL');
+    expect(urlError('https://example.com/', { protocols: ['https'] }, none)).toBeUndefined();
+    expect(urlError('http://example.com/', { protocols: ['https'] }, none)).toBe('must be an https URL');
   });
 
   test('the allow list opens literals and localhost', () => {
     const allow = parseRanges(['127.0.0.0/8', '::1']);
     for (const url of ['http://127.0.0.1:3000/', 'http://localhost/', 'http://0x7f.1/', 'http://[::1]/'])
-      expect(refuseUrl(url, web, allow), url).toBeUndefined();
-    expect(refuseUrl('http://10.0.0.1/', web, allow)).toMatch(/only public/);
+      expect(urlError(url, web, allow), url).toBeUndefined();
+    expect(urlError('http://10.0.0.1/', web, allow)).toMatch(/only public/);
   });
 
   test('a bare host is judged like the host of a URL', () => {
-    expect(refuseHost('example.com', none)).toBeUndefined();
-    for (const host of ['10.0.0.1', '::1', '0x7f.1', 'localhost', '2130706433'])
-      expect(refuseHost(host, none), host).toMatch(/only public/);
+    expect(hostError('example.com', none)).toBeUndefined();
+    for (const host of ['10.0.0.1', '::1', '0x7f.1', 'localhost', '2130706433']) expect(hostError(host, none), host).toMatch(/only public/);
   });
 });

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
-import { NetFault, type NetFaultKind, toNetFault } from '../../src/net/net-fault.ts';
+import { NetworkError, type NetworkErrorKind, toNetworkError } from '../../src/net/network-error.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { type Authority, createAuthority, trust } from '../support/certificates.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
@@ -55,16 +55,16 @@ afterAll(async () => {
 
 const get = (url: string, options: Partial<GuardedRequest> = {}, through = net) => guardedRequest(url, { ...limits, ...options }, through);
 
-async function faultOf(request: Promise<unknown>): Promise<NetFault> {
+async function faultOf(request: Promise<unknown>): Promise<NetworkError> {
   const error = await request.then(
     () => new Error('no fault'),
     (thrown: unknown) => thrown,
   );
-  expect(error).toBeInstanceOf(NetFault);
-  return error as NetFault;
+  expect(error).toBeInstanceOf(NetworkError);
+  return error as NetworkError;
 }
 
-async function expectFault(request: Promise<unknown>, kind: NetFaultKind, message: string) {
+async function expectFault(request: Promise<unknown>, kind: NetworkErrorKind, message: string) {
   const fault = await faultOf(request);
   expect({ kind: fault.kind, message: fault.message }).toEqual({ kind, message });
 }
@@ -147,14 +147,14 @@ test('DNS: a name that does not exist, one without an address, the real resolver
   await expectFault(get('http://nowhere.example/'), 'dns', 'DNS name not found');
   await expectFault(get('http://empty.example/'), 'dns', 'DNS name without an address');
   const byHosts = await faultOf(guardedRequest('http://a..b/', limits, { allow: [] }));
-  expect(['dns', 'our_side']).toContain(byHosts.kind);
+  expect(['dns', 'local']).toContain(byHosts.kind);
 });
 
 test('a resolver that fails or hangs is our side, not the other', async () => {
   const failing = { ...net, lookup: () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'EAI_AGAIN' })) };
-  await expectFault(get('http://shop.example/', {}, failing), 'our_side', 'DNS did not answer');
+  await expectFault(get('http://shop.example/', {}, failing), 'local', 'DNS did not answer');
   const hanging = { ...net, lookup: () => new Promise<never>(() => {}) };
-  await expectFault(get('http://shop.example/', { timeoutMs: 100 }, hanging), 'our_side', 'DNS did not answer, timed out after 0.1 s');
+  await expectFault(get('http://shop.example/', { timeoutMs: 100 }, hanging), 'local', 'DNS did not answer, timed out after 0.1 s');
 });
 
 test('connection refused', async () => {
@@ -205,11 +205,11 @@ test.each([
 
 test('an answer that does not say how long it is must end where that is asked for; a longer one that says so is cut', async () => {
   outer.script = scripts.endless();
-  await expectFault(get(outer.url, { maxOpenBytes: 100_000 }), 'protocol', 'the answer did not end within 100000 bytes');
+  await expectFault(get(outer.url, { maxUnsizedBytes: 100_000 }), 'protocol', 'the answer did not end within 100000 bytes');
   outer.script = (_, response) => response.writeHead(200).end(Buffer.alloc(50_000));
-  expect(await get(outer.url, { maxOpenBytes: 100_000 })).toMatchObject({ truncated: true });
+  expect(await get(outer.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
   outer.script = (_, response) => response.writeHead(200, { 'content-length': 1e9 }).write(Buffer.alloc(200_000));
-  expect(await get(outer.url, { maxOpenBytes: 100_000 })).toMatchObject({ truncated: true });
+  expect(await get(outer.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
 });
 
 test('an endless answer is cut, and so is its connection', async () => {
@@ -360,16 +360,16 @@ test('TLS: a server that does not speak it', async () => {
 });
 
 test.each(['ENETUNREACH', 'EMFILE', 'ENFILE', 'ENETDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN'])('%s is our side', (code) =>
-  expect(toNetFault(Object.assign(new Error(code), { code }))).toMatchObject({ kind: 'our_side' }),
+  expect(toNetworkError(Object.assign(new Error(code), { code }))).toMatchObject({ kind: 'local' }),
 );
 
 test('where one address has no route and another refuses, the refusal counts', () => {
   const errors = ['ENETUNREACH', 'ECONNREFUSED'].map((code) => Object.assign(new Error(code), { code }));
-  expect(toNetFault(new AggregateError(errors))).toMatchObject({ kind: 'refused' });
-  expect(toNetFault(new AggregateError(errors.slice(0, 1)))).toMatchObject({ kind: 'our_side' });
+  expect(toNetworkError(new AggregateError(errors))).toMatchObject({ kind: 'refused' });
+  expect(toNetworkError(new AggregateError(errors.slice(0, 1)))).toMatchObject({ kind: 'local' });
 });
 
 test('a mistake of our own is no fault of the network', () => {
   const mistake = new TypeError('x is not a function');
-  expect(toNetFault(mistake)).toBe(mistake);
+  expect(toNetworkError(mistake)).toBe(mistake);
 });

@@ -25,7 +25,7 @@ test('a name is found while many others are asked for whose servers are silent; 
   );
   expect(await lookUpAll('shop.example', dns.resolver)).toEqual([{ address: '192.0.2.7', family: 4 }]);
   expect(ended).toEqual([]);
-  for (const error of await Promise.all(silent)) expect(error).toMatchObject({ kind: 'our_side', message: 'DNS did not answer' });
+  for (const error of await Promise.all(silent)) expect(error).toMatchObject({ kind: 'local', message: 'DNS did not answer' });
 });
 
 test('/etc/hosts is asked first, and nobody is asked for what DNS does not know', async () => {
@@ -37,6 +37,6 @@ test('a server that cannot find out, or that nobody reaches, says nothing about 
   const unreachable = new Resolver({ timeout: 1000, tries: 1 });
   unreachable.setServers(['127.0.0.1:1']);
   for (const resolver of [failing.resolver, unreachable]) {
-    await expect(lookUpAll('shop.example', resolver)).rejects.toMatchObject({ kind: 'our_side', message: 'DNS did not answer' });
+    await expect(lookUpAll('shop.example', resolver)).rejects.toMatchObject({ kind: 'local', message: 'DNS did not answer' });
   }
 });

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { MetricObject } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics, watchProcess } from '../../src/metrics.ts';
+import { collectMetrics } from '../../src/runtime/telemetry.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 
 const database = await createDatabase();
 const metrics = createMetrics();
-watchProcess(metrics, database);
+collectMetrics(metrics, database);
 afterAll(() => database.close());
 /** What Prometheus finds on /metrics: the names of the samples, and the labels of each. */
 const known = new Map(metrics.registry.getMetricsAsArray().flatMap(samplesOf));

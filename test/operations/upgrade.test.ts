@@ -1,10 +1,10 @@
 // A database of every earlier version, with rows of two users in every table that it has, brought to this version.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateKey, hashKey } from '../../src/access/api-key.ts';
-import { entities } from '../../src/app.ts';
+import { generateKey, hashKey } from '../../src/auth/api-key.ts';
 import { migrationNames } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { databaseUrl } from '../support/database-url.ts';
 import { readMigration } from '../support/migrations.ts';
@@ -24,7 +24,7 @@ const scopes = `'{websites:read,websites:write,monitors:read,monitors:write,prov
 
 /** How versions write, in the shortest form: what they leave out, a newer version must not demand. */
 const writes: Write[] = [
-  { table: 'users', since: 1, sql: `select door_create_user('user' || {user} || '-' || {round} || '@example.com', null)` },
+  { table: 'users', since: 1, sql: `select auth_create_user('user' || {user} || '-' || {round} || '@example.com', null)` },
   {
     table: 'api_keys',
     since: 1,
@@ -42,9 +42,9 @@ const writes: Write[] = [
     sql: `insert into sessions (user_id, token_hash) values ({user}, sha256(convert_to({user} || '-' || {round}, 'UTF8')))`,
   },
   {
-    table: 'kept_answers',
+    table: 'idempotent_responses',
     since: 2,
-    sql: `insert into kept_answers (user_id, operation, idempotency_key, request_hash, answer) values ({user}, 'createWebsite', {round}, 'x', '{}')`,
+    sql: `insert into idempotent_responses (user_id, operation, idempotency_key, request_hash, answer) values ({user}, 'createWebsite', {round}, 'x', '{}')`,
   },
   {
     table: 'incidents',

@@ -9,7 +9,7 @@ export default defineConfig({
     exclude: [
       // Nothing of HTTP is in these.
       'test/websites/list-plan.test.ts',
-      'test/access/{limiters,policies,vault}.test.ts',
+      'test/access/{limiters,policies,cipher}.test.ts',
       'test/http/metrics.test.ts',
       // These count seconds, or requests in a minute, and Prism takes its time for each.
       'test/access/revocation.test.ts',

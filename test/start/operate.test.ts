@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { follow, listening, run } from '../support/process.ts';
 
 let folder: string;
-const start = join(import.meta.dirname, '../../src/start.mjs');
+const start = join(import.meta.dirname, '../../src/cli/bin.mjs');
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sitekeeper-operate-'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { generateKey } from '../../src/access/api-key.ts';
+import { generateKey } from '../../src/auth/api-key.ts';
 import { databaseUrl } from '../support/database-url.ts';
 import { listening, type Running, run } from '../support/process.ts';
 

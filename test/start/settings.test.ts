@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { BadSetting, readConfig, settingNames } from '../../src/config.ts';
+import { ConfigError, readConfig, settingNames } from '../../src/config/config.ts';
 
 test('docs/configuration.md has a row for each setting, and for nothing else', () => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
@@ -69,7 +69,7 @@ describe('how messages leave', () => {
     ['NET_ALLOW', 'hidden.example.com'],
   ])('%s=%j stops the start, and the message does not repeat it', (name, value) => {
     const read = () => readConfig({ [name]: value });
-    expect(read).toThrow(BadSetting);
+    expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name}: must `));
     expect(read).not.toThrow(/hidden/i);
   });

@@ -36,10 +36,10 @@ export const operations = Object.fromEntries(
 interface Document {
   servers: { url: string }[];
   security: Record<string, unknown>[];
-  paths: Record<string, Record<string, Described> & { parameters?: ContractOperation['parameters'] }>;
+  paths: Record<string, Record<string, ApiDefinition> & { parameters?: ContractOperation['parameters'] }>;
 }
 
-interface Described {
+interface ApiDefinition {
   operationId: OperationId;
   'x-required-scopes'?: string[];
   security?: Record<string, unknown>[];
@@ -52,7 +52,7 @@ function operationsOf(api: Api): ContractOperation[] {
   const { servers, security, paths } = dereference(bundles[api]) as Document;
   const root = new URL(servers[0]?.url ?? '').pathname;
   return Object.entries(paths).flatMap(([path, { parameters: shared = [], ...methods }]) =>
-    Object.entries(methods as Record<string, Described>).map(([method, described]) => ({
+    Object.entries(methods as Record<string, ApiDefinition>).map(([method, described]) => ({
       id: described.operationId,
       api,
       method: method.toUpperCase(),
@@ -66,7 +66,7 @@ function operationsOf(api: Api): ContractOperation[] {
   );
 }
 
-function bodyOf({ required = false, content }: NonNullable<Described['requestBody']>): NonNullable<ContractOperation['body']> {
+function bodyOf({ required = false, content }: NonNullable<ApiDefinition['requestBody']>): NonNullable<ContractOperation['body']> {
   const [[mediaType, { examples = {} }] = ['', {}]] = Object.entries(content);
   return { mediaType, required, examples: Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value])) };
 }

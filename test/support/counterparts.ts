@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from './certificates.ts';

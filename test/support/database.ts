@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
-import { entities } from '../../src/app.ts';
 import type { Database, Work } from '../../src/db/database.ts';
-import { serveFrom, startPglite } from '../../src/db/embedded.ts';
+import { openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { databaseUrl } from './database-url.ts';
 
 let made = 0;
@@ -14,7 +14,7 @@ const urls = new WeakMap<Database, string>();
 export async function createDatabase(): Promise<Database> {
   const source = inject('source');
   if ('snapshot' in source) {
-    return serveFrom(await startPglite({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
+    return openOnPglite(await startPglite({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
   }
   const name = `sitekeeper_test_${process.pid}_${++made}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
@@ -75,7 +75,7 @@ export async function meanwhile<T>(database: Database, userId: number, change: W
   });
   await changed.promise;
   const answer = send();
-  const locks = () => database.atTheDoor((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
+  const locks = () => database.asAuthenticator((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
   await expect.poll(async () => (await locks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
   waiting.resolve();
   await changing;

@@ -1,10 +1,10 @@
 // A database for scripts that run outside the test runner, which hands tests copies of a migrated one.
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
-import { entities } from '../../src/app.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrateEmbedded, serveFrom, startPglite } from '../../src/db/embedded.ts';
+import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { databaseUrl } from './database-url.ts';
 
 /** Embedded, or on the server of TEST_DATABASE_URL; migrated, empty, and gone when it is closed. */
@@ -12,7 +12,7 @@ export async function openFreshDatabase(server = process.env.TEST_DATABASE_URL):
   if (server) return onServer(server);
   const pglite = await startPglite({ loadDataDir: await freshCluster() });
   await migrateEmbedded(pglite);
-  return serveFrom(pglite, entities);
+  return openOnPglite(pglite, entities);
 }
 
 async function onServer(server: string): Promise<Database> {

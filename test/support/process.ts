@@ -15,7 +15,7 @@ export interface Running {
 export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = here): Running {
   const { PATH, HOME } = process.env;
   return follow(
-    spawn(process.execPath, [join(checkout, 'src/start.mjs'), ...args], {
+    spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], {
       cwd: folder,
       env: { PATH, HOME, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,7 +41,7 @@ export function follow(child: ChildProcess): Running {
 /** Waits until the service says where it listens, and returns that address. */
 export async function listening(running: Running): Promise<string> {
   for (let wait = 0; wait < 900; wait++) {
-    const [, url] = /(?:Listening|answers) on (http:[^"\s]+?)\.?["\s]/.exec(running.printed()) ?? [];
+    const [, url] = /[Ll]istening on (http:[^"\s]+?)\.?["\s]/.exec(running.printed()) ?? [];
     if (url) return url;
     if (running.child.exitCode !== null) break;
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,16 +1,16 @@
 import { type Logger, pino } from 'pino';
-import { createKey } from '../../src/access/keys.ts';
-import { type Limiters, memoryLimiters } from '../../src/access/limiters.ts';
-import { allScopes, type Scope } from '../../src/access/scopes.ts';
-import { createUser as createAccount } from '../../src/access/users.ts';
+import { createKey } from '../../src/accounts/keys.ts';
+import { createUser as createAccount } from '../../src/accounts/users.ts';
 import { createApp } from '../../src/app.ts';
-import { type Config, readConfig } from '../../src/config.ts';
+import { allScopes, type Scope } from '../../src/auth/scopes.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { listen } from '../../src/http/server.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { type Limiters, memoryLimiters } from '../../src/limits/limiters.ts';
 import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import type { Net } from '../../src/net/resolve.ts';
-import type { Tracer } from '../../src/trace.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { Tracer } from '../../src/telemetry/tracing.ts';
 import { ApiClient } from './api-client.ts';
 import { createDatabase } from './database.ts';
 import { startPrismProxy } from './prism-proxy.ts';
@@ -72,7 +72,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     metrics,
     tracer,
   });
-  server.answerWith(app.callback());
+  server.setHandler(app.callback());
   const engine = options.engine
     ? startEngine({ config, database, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;

@@ -2,7 +2,7 @@ import type { Database } from '../../src/db/database.ts';
 
 /** All that the service has stored for these users, as text to compare. When keys and sessions were last used is left out. */
 export async function storedRows(database: Database, userIds: number[]): Promise<string[]> {
-  const tables = await database.atTheDoor((em) =>
+  const tables = await database.asAuthenticator((em) =>
     em.execute<{ name: string }[]>(
       `select relname as name from pg_class
         where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity and has_table_privilege(oid, 'select')`,

@@ -1,9 +1,9 @@
 // How PostgreSQL finds the rows of the list, asked of the very query that the service sends.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUser } from '../../src/access/users.ts';
+import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
-import { selectRows } from '../../src/websites/website.pages.ts';
+import { selectRows } from '../../src/websites/website.list.ts';
 import { createDatabase } from '../support/database.ts';
 import { databaseUrl } from '../support/database-url.ts';
 
@@ -44,7 +44,9 @@ describe.runIf(server)('the row query of the list with 100,000 websites', () => 
   }
 
   async function analyze() {
-    const [{ name } = { name: '' }] = await database.atTheDoor((em) => em.execute<{ name: string }[]>('select current_database() as name'));
+    const [{ name } = { name: '' }] = await database.asAuthenticator((em) =>
+      em.execute<{ name: string }[]>('select current_database() as name'),
+    );
     const owner = new pg.Client({ connectionString: databaseUrl(server, name) });
     await owner.connect();
     await owner.query('vacuum analyze websites');

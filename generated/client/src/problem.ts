@@ -2,12 +2,12 @@ import { instanceOfProblem, type Problem, ProblemFromJSON } from './models/index
 import { ResponseError } from './runtime.js';
 
 /**
- * What the service said when it refused: `status`, a stable `code`, `detail`, and for a 422 `errors`.
- * Undefined for every other error, such as a lost connection or the answer of a proxy in between.
+ * Returns the problem that the service responded with: `status`, a stable `code`, `detail` and, for a 422, `errors`.
+ * Returns undefined for any other error, such as a lost connection or a response from a proxy.
  */
 export async function problemOf(error: unknown): Promise<Problem | undefined> {
   if (!(error instanceof ResponseError)) return undefined;
-  // A copy, so that the caller can still read the answer.
+  // Reads a copy, so that the caller can still read the response.
   const body: unknown = await error.response
     .clone()
     .json()

@@ -1,6 +1,6 @@
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** Every operation of the paths, with its place. */
+/** Yields every operation with its path and method. */
 export function* operationsOf(paths) {
   for (const [path, item] of Object.entries(paths ?? {})) {
     for (const method of methods) {

@@ -1,4 +1,4 @@
-/** The example of an error has the status under which it stands, and a type that leads to the page of its code. */
+/** The example of a problem has the status of its response, and a type that ends with its code. */
 export default function problemExample({ value }, _options, context) {
   const path = [...context.path, 'value'];
   const status = path[path.indexOf('responses') + 1];

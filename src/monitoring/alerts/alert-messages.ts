@@ -1,4 +1,4 @@
-// What an alert says. Pure.
+// The texts of alerts. Pure: no clock, no database.
 
 interface Outage {
   name: string;
@@ -28,7 +28,7 @@ function time(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** The two largest units that say something: 1 h 5 min, 42 s. */
+/** Formats the two largest units that are not zero: 1 h 5 min, 42 s. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const parts = [

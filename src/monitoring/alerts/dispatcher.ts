@@ -1,108 +1,111 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Vault } from '../../access/vault.ts';
+import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database, Work } from '../../db/database.ts';
-import { TryLater } from '../../errors.ts';
-import type { Metrics } from '../../metrics.ts';
-import { inTrace, type Tracer } from '../../trace.ts';
+import { RetryLaterError } from '../../errors.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
 import { ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
 import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
-interface DispatcherParts {
+interface DispatcherDeps {
   database: Database;
   channels: Channels;
-  vault: Vault;
+  cipher: SecretCipher;
   log: Logger;
   metrics: Pick<Metrics, 'alerts'>;
   tracer?: Tracer | undefined;
 }
 
 const outcomes = ['sent', 'retried', 'failed'] as const;
-const tickMs = 250;
-/** Of each channel, so that one whose servers hang holds up only itself. */
-const atOnce = 50;
+const pollMs = 250;
+/** The slots of each channel. They are not shared, so that a channel whose servers hang delays only itself. */
+const slotsPerChannel = 50;
 const giveUpSeconds = 24 * 3600;
-const longestPauseSeconds = 15 * 60;
-/** How long an attempt that is under way may still take when we are told to stop. */
-const stopMs = 4000;
+const maxDelaySeconds = 15 * 60;
+/** How long the shutdown waits for running attempts. */
+const shutdownTimeoutMs = 4000;
 
-/** Sends the alerts that are laid down, again and again until they are taken or 24 hours are over. */
+/** Sends queued alerts, and retries each until it is accepted or 24 hours have passed. */
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
-  /** One at a time for each provider: a slow one holds up only itself. */
-  readonly #busy = new Map<number, { channel: ProviderType; work: Promise<void> }>();
-  /** Taken, and not done with. */
+  readonly #deps: DispatcherDeps;
+  /** Each provider gets one message at a time, so that a slow one delays only itself. */
+  readonly #sending = new Map<number, { channel: ProviderType; work: Promise<void> }>();
+  /** Leased and not finished. */
   readonly #leased = new Set<LeasedAlert>();
   #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
   }
 
   start() {
-    // A counter that first shows up as 1 has not risen, as Prometheus sees it: the first alert given up would go unnoticed.
-    for (const channel of Object.keys(this.#parts.channels)) {
-      for (const outcome of outcomes) this.#parts.metrics.alerts.inc({ channel, outcome }, 0);
+    // Prometheus does not see an increase in a counter that first appears as 1, and would miss the first failed alert.
+    for (const channel of Object.keys(this.#deps.channels)) {
+      for (const outcome of outcomes) this.#deps.metrics.alerts.inc({ channel, outcome }, 0);
     }
-    this.#goOn();
+    this.#scheduleRound();
   }
 
-  #goOn() {
-    this.#turn = this.#tick().then(() => {
-      if (!this.#stopped) this.#timer = setTimeout(() => this.#goOn(), tickMs);
+  #scheduleRound() {
+    this.#round = this.#runRound().then(() => {
+      if (!this.#stopped) this.#timer = setTimeout(() => this.#scheduleRound(), pollMs);
     });
   }
 
-  /** Finishes what is being sent, unless that takes long, and gives the rest back at once. */
+  /** Waits for running attempts for a while, then releases the leases of all unfinished alerts. */
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#turn;
-    await Promise.race([Promise.all([...this.#busy.values()].map(({ work }) => work)), pause(stopMs, undefined, { ref: false })]);
-    if (this.#leased.size > 0) await this.#parts.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
+    await this.#round;
+    await Promise.race([
+      Promise.all([...this.#sending.values()].map(({ work }) => work)),
+      delay(shutdownTimeoutMs, undefined, { ref: false }),
+    ]);
+    if (this.#leased.size > 0) await this.#deps.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
   }
 
-  async #tick() {
-    const room = this.#room();
-    const busyProviders = [...this.#busy.keys()];
+  async #runRound() {
+    const freeSlots = this.#freeSlots();
+    const busyProviders = [...this.#sending.keys()];
     try {
-      const leased = await this.#parts.database.asEngine((em) => leaseAlerts(em, { room, busyProviders }));
+      const leased = await this.#deps.database.asEngine((em) => leaseAlerts(em, { freeSlots, busyProviders }));
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const [{ channel }] = alerts as [LeasedAlert];
-        const work = this.#sendInTurn(alerts).finally(() => this.#busy.delete(providerId));
-        this.#busy.set(providerId, { channel, work });
+        const work = this.#sendInOrder(alerts).finally(() => this.#sending.delete(providerId));
+        this.#sending.set(providerId, { channel, work });
       }
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'Alerts could not be read; they are tried again');
+      this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
     }
   }
 
-  #room(): Map<ProviderType, number> {
-    const channels = Object.keys(this.#parts.channels) as ProviderType[];
-    const room = new Map(channels.map((channel) => [channel, atOnce]));
-    for (const { channel } of this.#busy.values()) room.set(channel, (room.get(channel) ?? 0) - 1);
-    return room;
+  #freeSlots(): Map<ProviderType, number> {
+    const channels = Object.keys(this.#deps.channels) as ProviderType[];
+    const free = new Map(channels.map((channel) => [channel, slotsPerChannel]));
+    for (const { channel } of this.#sending.values()) free.set(channel, (free.get(channel) ?? 0) - 1);
+    return free;
   }
 
-  async #sendInTurn(alerts: LeasedAlert[]) {
+  async #sendInOrder(alerts: LeasedAlert[]) {
     for (const alert of alerts) {
       if (this.#stopped) return;
       await this.#send(alert).catch((error: unknown) =>
-        this.#parts.log.warn({ err: error, alert_id: alert.id }, 'An alert could not be marked; it is sent again'),
+        this.#deps.log.warn({ err: error, alert_id: alert.id }, 'Recording an alert delivery failed; the alert may be sent again'),
       );
       this.#leased.delete(alert);
     }
   }
 
   async #send(alert: LeasedAlert) {
-    const { channels, vault, log, metrics, tracer } = this.#parts;
-    const provider = await this.#whenReachable(async (em) =>
+    const { channels, cipher, log, metrics, tracer } = this.#deps;
+    const provider = await this.#withDatabase(async (em) =>
       (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
     );
     if (!provider) return;
@@ -115,38 +118,40 @@ export class Dispatcher {
     };
     let mark: Work<void>;
     try {
-      await inTrace(span?.context, () => deliver(provider, message, channels, vault));
+      await inTrace(span?.context, () => deliver(provider, message, channels, cipher));
       count('sent');
       mark = (em) => markSent(em, alert);
     } catch (error) {
-      const reason = error instanceof DeliveryFailed ? error.message : 'a fault on our side';
+      const reason = error instanceof DeliveryFailed ? error.message : 'an internal error';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
       count(givesUp ? 'failed' : 'retried');
       log.warn(
         { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
-        givesUp ? 'An alert was given up' : 'An alert is tried again',
+        givesUp ? 'Alert delivery failed permanently' : 'Alert delivery failed; it will be retried',
       );
-      mark = givesUp ? (em) => markFailed(em, alert, reason) : (em) => postpone(em, alert, reason, pauseSeconds(alert.attempts, error));
+      mark = givesUp
+        ? (em) => markFailed(em, alert, reason)
+        : (em) => postpone(em, alert, reason, retryDelaySeconds(alert.attempts, error));
     }
-    await this.#whenReachable(mark);
+    await this.#withDatabase(mark);
   }
 
-  /** What is under way waits for a lost database rather than being sent twice. The lease says whether it is still ours. */
-  async #whenReachable<T>(work: Work<T>): Promise<T> {
+  /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease tells whether it is still ours. */
+  async #withDatabase<T>(work: Work<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#parts.database.asEngine(work);
+        return await this.#deps.database.asEngine(work);
       } catch (error) {
-        if (!(error instanceof TryLater) || this.#stopped) throw error;
-        await pause(tickMs);
+        if (!(error instanceof RetryLaterError) || this.#stopped) throw error;
+        await delay(pollMs);
       }
     }
   }
 }
 
-/** 1 s, 2 s, 4 s … 15 min, give or take a quarter; never sooner than the other side asks for. */
-export function pauseSeconds(attempts: number, error: unknown, random = Math.random()): number {
-  const grown = Math.min(longestPauseSeconds, 2 ** Math.min(attempts - 1, 20));
-  const asked = error instanceof DeliveryFailed ? (error.retryAfterSeconds ?? 0) : 0;
-  return Math.max(asked, grown * (0.75 + random / 2));
+/** Exponential backoff from 1 s to 15 min with 25 % jitter, but never shorter than the receiver's Retry-After. */
+export function retryDelaySeconds(attempts: number, error: unknown, random = Math.random()): number {
+  const backoff = Math.min(maxDelaySeconds, 2 ** Math.min(attempts - 1, 20));
+  const requested = error instanceof DeliveryFailed ? (error.retryAfterSeconds ?? 0) : 0;
+  return Math.max(requested, backoff * (0.75 + random / 2));
 }

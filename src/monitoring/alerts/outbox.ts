@@ -3,7 +3,7 @@ import type { ProviderType } from '../providers/provider.entity.ts';
 
 export type AlertKind = 'down' | 'recovered';
 
-interface Queued {
+interface NewAlert {
   userId: number;
   monitorId: number;
   incidentId: number;
@@ -11,8 +11,8 @@ interface Queued {
   text: string;
 }
 
-/** Lays down one alert for each enabled assignment, in the transaction that found the reason for it. */
-export async function queueAlerts(em: SqlEntityManager, kind: AlertKind, alerts: Queued[]): Promise<void> {
+/** Queues one alert per enabled assignment, in the transaction that opened or resolved the incident. */
+export async function queueAlerts(em: SqlEntityManager, kind: AlertKind, alerts: NewAlert[]): Promise<void> {
   if (alerts.length === 0) return;
   await em.execute(
     `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
@@ -37,38 +37,47 @@ export interface LeasedAlert {
   token: number;
 }
 
-/** Longer than any attempt takes; then another worker may try. */
+/** Longer than any attempt takes. Afterwards another worker can try. */
 const leaseSeconds = 60;
 
-/** Takes alerts that are due, the recovery of an incident only after its "down" is done with. */
+/** Leases due alerts. A recovery alert waits until the down alert of its incident is sent or has failed. */
 export async function leaseAlerts(
   em: SqlEntityManager,
-  { room, busyProviders }: { room: Map<ProviderType, number>; busyProviders: number[] },
+  { freeSlots, busyProviders }: { freeSlots: Map<ProviderType, number>; busyProviders: number[] },
 ): Promise<LeasedAlert[]> {
   return em.execute<LeasedAlert[]>(
     `with due as (
-       select next.* from unnest(?::text[], ?::int[]) as open (channel, room), lateral (
-         select a.id, open.channel from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
-          where a.status = 'pending' and a.next_attempt_at <= now() and p.provider_type = open.channel
+       select next.* from unnest(?::text[], ?::int[]) as free (channel, slots), lateral (
+         select a.id, free.channel from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
+          where a.status = 'pending' and a.next_attempt_at <= now() and p.provider_type = free.channel
             and not (a.provider_id = any (?::bigint[]))
             and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
                   and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
-          order by a.next_attempt_at limit open.room for update of a skip locked
+          order by a.next_attempt_at limit free.slots for update of a skip locked
        ) next
      )
      update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
        from due where a.id = due.id
      returning a.id, a.user_id as "userId", a.provider_id as "providerId", due.channel, a.subject, a.body, a.attempts,
                extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token`,
-    [arrayOf(room.keys()), arrayOf(room.values()), arrayOf(busyProviders), leaseSeconds],
+    [toArrayLiteral(freeSlots.keys()), toArrayLiteral(freeSlots.values()), toArrayLiteral(busyProviders), leaseSeconds],
   );
 }
 
-function arrayOf(values: Iterable<string | number>): string {
+function toArrayLiteral(values: Iterable<string | number>): string {
   return `{${[...values].join(',')}}`;
 }
 
-/** Gives alerts back that were not tried, or not to the end: we are stopping, and others need not wait for the lease. */
+/** Counts the alerts that wait to be sent. */
+export async function countPendingAlerts(em: SqlEntityManager): Promise<{ count: number; oldestSeconds: number }> {
+  const [row] = await em.execute<{ count: number; oldestSeconds: number }[]>(
+    `select count(*)::int as count, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as "oldestSeconds"
+       from alerts where status = 'pending'`,
+  );
+  return row ?? { count: 0, oldestSeconds: 0 };
+}
+
+/** Releases alerts that were not sent before the shutdown, so that other workers need not wait for the leases to expire. */
 export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[]): Promise<void> {
   await em.execute(
     `update alerts a set next_attempt_at = now(), lease_token = null, attempts = a.attempts - 1
@@ -78,7 +87,7 @@ export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[])
   );
 }
 
-/** Whether the alert is still there and this worker's: its user, monitor or provider may be gone, its lease may have run out. */
+/** Whether the alert still exists and is leased to this worker: its user, monitor or provider may be deleted, or the lease expired. */
 export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
   const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);
   return found.length > 0;

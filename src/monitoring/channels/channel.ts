@@ -1,13 +1,12 @@
-/** What is to be told. */
 export interface Message {
-  /** The same each time this message is tried again, so that mail programs can tell that it is. */
+  /** The same for every retry of this message, so that mail programs recognize duplicates. */
   id: string;
   subject: string;
-  /** Whole in itself: channels without a subject send only this. */
+  /** Complete without the subject, because some channels have none. */
   text: string;
 }
 
-/** What a provider of each type says about where its messages go. */
+/** The destination of messages, per provider type. */
 export interface Targets {
   email: { recipientEmail: string };
   slack: { webhookUrl: string; channel?: string | null; username?: string | null };
@@ -17,25 +16,25 @@ export interface Targets {
 
 export type ProviderType = keyof Targets;
 
-/** One way to deliver a message. */
+/** Delivers messages of one provider type. */
 export interface Channel<Target> {
-  /** The setting without which nothing can be sent; undefined when all are there. */
+  /** Returns the name of a setting that the operator must set first, or undefined. */
   missingSetting(): string | undefined;
-  /** Returns once the other side has taken the message; throws DeliveryFailed if it did not. */
+  /** Resolves once the receiver has accepted the message; otherwise throws DeliveryFailed. */
   send(target: Target, message: Message): Promise<void>;
 }
 
-/** How long a delivery may take, and how much of what the other side says is read. */
+/** Limits how long a delivery takes and how much of the response is read. */
 export interface Limits {
   timeoutMs: number;
   maxBytes: number;
 }
 
-/** The message is a sentence for the user, and holds no secret. */
+/** The message is a sentence for the user and contains no secret. */
 export class DeliveryFailed extends Error {
-  /** Trying again would not help. */
+  /** Whether a retry cannot succeed. */
   readonly permanent: boolean;
-  /** When the other side wants to be asked again, if it said so. */
+  /** The delay that the receiver asked for. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(reason: string, { permanent, retryAfterSeconds }: { permanent: boolean; retryAfterSeconds?: number | undefined }) {
@@ -45,7 +44,7 @@ export class DeliveryFailed extends Error {
   }
 }
 
-/** Passing, because the operator may still set it. */
-export function notSetUp(setting: string): DeliveryFailed {
+/** Not permanent, because the operator can still set it. */
+export function notConfigured(setting: string): DeliveryFailed {
   return new DeliveryFailed(`The operator of this service has not set ${setting}.`, { permanent: false });
 }

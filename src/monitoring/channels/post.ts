@@ -1,69 +1,69 @@
 import { guardedRequest } from '../../net/guarded-request.ts';
-import { NetFault } from '../../net/net-fault.ts';
+import { NetworkError } from '../../net/network-error.ts';
 import type { Net } from '../../net/resolve.ts';
-import { traceHeaders } from '../../trace.ts';
+import { traceHeaders } from '../../telemetry/tracing.ts';
 import { DeliveryFailed, type Limits } from './channel.ts';
-import { quotable } from './words.ts';
+import { quoteSafely } from './redact.ts';
 
-export interface Post {
-  /** How reasons name the other side. */
+export interface MessageRequest {
+  /** The name of the receiving service, for error messages. */
   service: string;
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** Must not be seen in a reason. */
+  /** Must not appear in an error message. */
   secrets: readonly string[];
-  /** Reads what the other side says in its own format. */
-  read(body: string): Reply;
+  /** Parses the response body, whose format differs between services. */
+  parse(body: string): ParsedResponse;
 }
 
-export interface Reply {
-  /** False where a good status is not enough and the body says something else. */
+export interface ParsedResponse {
+  /** False if the body reports an error despite a 2xx status. */
   accepted: boolean;
-  words: string;
+  message: string;
   retryAfterSeconds?: number | undefined;
 }
 
-/** Posts a message over HTTP; returns once it was accepted. Redirects are not followed: they would carry secrets elsewhere. */
-export async function post({ service, url, headers, body, secrets, read }: Post, net: Net, limits: Limits): Promise<void> {
+/** Posts a message and returns once it was accepted. Redirects are not followed, because they would send secrets elsewhere. */
+export async function post({ service, url, headers, body, secrets, parse }: MessageRequest, net: Net, limits: Limits): Promise<void> {
   const request = { method: 'POST', headers: { ...headers, ...traceHeaders() }, body, ...limits, maxRedirects: 0 };
-  const answer = await guardedRequest(url, request, net).catch((error: unknown) => {
-    throw error instanceof NetFault ? notReached(service, error) : error;
+  const response = await guardedRequest(url, request, net).catch((error: unknown) => {
+    throw error instanceof NetworkError ? unreachable(service, error) : error;
   });
-  const { status } = answer;
-  const reply = read(answer.body.toString('utf8'));
-  const isGood = status >= 200 && status < 300;
-  if (isGood && reply.accepted) return;
-  const words = quotable(reply.words, secrets);
-  const said = words === '' ? '' : `: ${words}`;
-  if (isGood) throw new DeliveryFailed(`${service} did not confirm the message${said}.`, { permanent: false });
+  const { status } = response;
+  const parsed = parse(response.body.toString('utf8'));
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && parsed.accepted) return;
+  const message = quoteSafely(parsed.message, secrets);
+  const suffix = message === '' ? '' : `: ${message}`;
+  if (isSuccess) throw new DeliveryFailed(`${service} did not confirm the message${suffix}.`, { permanent: false });
   if (status === 429 || status >= 500) {
-    const retryAfterSeconds = reply.retryAfterSeconds ?? secondsUntil(answer.headers['retry-after'], Date.now());
-    throw new DeliveryFailed(`${service} could not take the message for now, with the status ${status}${said}.`, {
+    const retryAfterSeconds = parsed.retryAfterSeconds ?? parseRetryAfter(response.headers['retry-after'], Date.now());
+    throw new DeliveryFailed(`${service} could not accept the message now (status ${status})${suffix}.`, {
       permanent: false,
-      retryAfterSeconds: retryAfterSeconds && Math.min(Math.max(retryAfterSeconds, 1), longestPause),
+      retryAfterSeconds: retryAfterSeconds && Math.min(Math.max(retryAfterSeconds, 1), maxRetryAfterSeconds),
     });
   }
-  throw new DeliveryFailed(`${service} refused the message with the status ${status}${said}.`, { permanent: true });
+  throw new DeliveryFailed(`${service} rejected the message with status ${status}${suffix}.`, { permanent: true });
 }
 
-const longestPause = 24 * 60 * 60;
+const maxRetryAfterSeconds = 24 * 60 * 60;
 
-/** `Retry-After`: seconds or a date. */
-export function secondsUntil(header: string | undefined, now: number): number | undefined {
+/** Parses `Retry-After`, which is a number of seconds or a date. */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return Math.max(Number(header), 1);
-  const date = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN; // Date.parse alone takes -5 for a date
+  const date = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN; // Date.parse alone accepts -5 as a date.
   return Number.isNaN(date) ? undefined : Math.max(Math.ceil((date - now) / 1000), 1);
 }
 
-function notReached(service: string, { kind, message }: NetFault): DeliveryFailed {
-  if (kind === 'timeout') return new DeliveryFailed(`${service} did not answer in time.`, { permanent: false });
-  // Only the operator or the owner of the name can change what we refuse; everything else may pass.
+function unreachable(service: string, { kind, message }: NetworkError): DeliveryFailed {
+  if (kind === 'timeout') return new DeliveryFailed(`${service} did not respond in time.`, { permanent: false });
+  // An address that is not allowed stays that way until somebody changes it. Every other error may be temporary.
   return new DeliveryFailed(`${service} could not be reached: ${message}.`, { permanent: kind === 'address_not_allowed' });
 }
 
-export function jsonOf(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,37 +1,37 @@
-import { shortened } from './words.ts';
+import { truncate } from './redact.ts';
 
-// GSM 03.38, in which a segment has room for 160 signs. Those of the second line take two places.
+// The GSM 03.38 alphabet. A segment has 160 characters; those of the extended alphabet count twice.
 const gsm =
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
 const gsmExtended = '^{}\\[~]|€';
-const gsmRoom = 160;
-/** With a single sign outside GSM the whole message is sent in UCS-2, with 70 units a segment. */
-const ucs2Room = 70;
+const gsmSegmentLength = 160;
+/** A single character outside GSM 03.38 switches the whole message to UCS-2, with 70 units per segment. */
+const ucs2SegmentLength = 70;
 
 /**
- * The text as it fits one segment, because each further one costs as much again. Tried in this order: as it is; with signs
- * outside GSM in plain form (ș as s, “ as ", emoji dropped), so that 160 fit instead of 70; cut, with dots at the end.
+ * Makes the text fit one segment, because each further segment costs as much again. Tries in this order: unchanged; with
+ * characters outside GSM simplified (ș to s, “ to ", emoji dropped), so that 160 fit instead of 70; truncated.
  */
-export function oneSegment(text: string): string {
+export function fitOneSegment(text: string): string {
   if (fits(text)) return text;
-  const plain = isGsm(text) ? text : plainForm(text);
-  if (isGsm(plain)) return shortened(plain, gsmRoom, '...', gsmSize);
-  return shortened(text, ucs2Room, '…');
+  const plain = isGsm(text) ? text : simplify(text);
+  if (isGsm(plain)) return truncate(plain, gsmSegmentLength, '...', gsmSize);
+  return truncate(text, ucs2SegmentLength, '…');
 }
 
 function fits(text: string): boolean {
-  return isGsm(text) ? gsmSize(text) <= gsmRoom : text.length <= ucs2Room;
+  return isGsm(text) ? gsmSize(text) <= gsmSegmentLength : text.length <= ucs2SegmentLength;
 }
 
 function isGsm(text: string): boolean {
-  return [...text].every((sign) => gsm.includes(sign) || gsmExtended.includes(sign));
+  return [...text].every((character) => gsm.includes(character) || gsmExtended.includes(character));
 }
 
 function gsmSize(text: string): number {
-  return [...text].reduce((size, sign) => size + (gsmExtended.includes(sign) ? 2 : 1), 0);
+  return [...text].reduce((size, character) => size + (gsmExtended.includes(character) ? 2 : 1), 0);
 }
 
-const plainSigns: Record<string, string> = {
+const simplified: Record<string, string> = {
   '“': '"',
   '”': '"',
   '„': '"',
@@ -44,11 +44,13 @@ const plainSigns: Record<string, string> = {
   '→': '->',
 };
 
-function plainForm(text: string): string {
+function simplify(text: string): string {
   return text
     .normalize('NFC')
     .replace(/[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{RI}\p{Cf}]/gu, '')
-    .replace(/./gsu, (sign) => (isGsm(sign) ? sign : (plainSigns[sign] ?? sign.normalize('NFKD').replace(/\p{Mn}/gu, ''))))
+    .replace(/./gsu, (character) =>
+      isGsm(character) ? character : (simplified[character] ?? character.normalize('NFKD').replace(/\p{Mn}/gu, '')),
+    )
     .replace(/ {2,}/g, ' ')
     .trimStart();
 }

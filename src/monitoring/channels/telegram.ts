@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { DeliverySettings } from '../../config.ts';
+import type { DeliverySettings } from '../../config/config.ts';
 import { anywhere } from '../../net/resolve.ts';
 import type { Channel, Limits, Targets } from './channel.ts';
-import { jsonOf, post, type Reply } from './post.ts';
-import { shortened } from './words.ts';
+import { type ParsedResponse, parseJson, post } from './post.ts';
+import { truncate } from './redact.ts';
 
-const longestText = 4096;
+const maxTextLength = 4096;
 
-/** Writes to a chat through the Bot API. Its address is the operator's setting, so it may be any. */
+/** Sends to a chat through the Bot API. The operator sets its URL, so every address is allowed. */
 export function telegramChannel(
   { telegramApiUrl }: Pick<DeliverySettings, 'telegramApiUrl'>,
   limits: Limits,
@@ -17,30 +17,30 @@ export function telegramChannel(
     async send({ chatId, token }, { text }) {
       const message = {
         chat_id: chatId,
-        text: shortened(text, longestText, '…'), // without parse_mode it is plain text, whatever signs it holds
+        text: truncate(text, maxTextLength, '…'), // Without parse_mode it is plain text.
         link_preview_options: { is_disabled: true },
       };
-      const said = {
+      const request = {
         service: 'Telegram',
         url: `${telegramApiUrl}/bot${token}/sendMessage`,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),
         secrets: [token, token.slice(token.indexOf(':') + 1)],
-        read,
+        parse,
       };
-      await post(said, anywhere, limits);
+      await post(request, anywhere, limits);
     },
   };
 }
 
-const answerShape = z.object({
+const responseSchema = z.object({
   ok: z.boolean(),
   description: z.string().optional(),
   parameters: z.object({ retry_after: z.int().positive().optional() }).optional().catch(undefined),
 });
 
-function read(body: string): Reply {
-  const answer = answerShape.safeParse(jsonOf(body)).data;
-  if (!answer) return { accepted: false, words: body };
-  return { accepted: answer.ok, words: answer.description ?? '', retryAfterSeconds: answer.parameters?.retry_after };
+function parse(body: string): ParsedResponse {
+  const response = responseSchema.safeParse(parseJson(body)).data;
+  if (!response) return { accepted: false, message: body };
+  return { accepted: response.ok, message: response.description ?? '', retryAfterSeconds: response.parameters?.retry_after };
 }

@@ -1,25 +1,25 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { CheckState } from './transition.ts';
 
-/** A monitor that this worker has taken on to check. */
+/** A monitor that this worker is going to check. */
 export interface Claim {
   id: number;
   userId: number;
   url: string;
   type: 'http' | 'ping';
   state: CheckState;
-  /** Must come back with the result. */
+  /** The result is recorded only if it carries the monitor's current token. */
   token: number;
-  /** How long it had been due. */
+  /** How long the monitor had been due. */
   latenessMs: number;
 }
 
-/** A worker that dies loses its claims after this: longer than any check takes. */
+/** If a worker dies, its claims expire after this time. It is longer than any check takes. */
 export const leaseSeconds = 30;
 
 /**
- * Takes on monitors that are due, whoever else does so at the same time: a row that another worker holds is skipped, and
- * the next due time is set strictly into the future at once.
+ * Claims due monitors. Workers can do this concurrently: rows that another worker has locked are skipped, and the next check
+ * is set strictly into the future, so that no monitor is claimed twice.
  */
 export async function claimDueMonitors(em: SqlEntityManager, limit: number): Promise<Claim[]> {
   const rows = await em.execute<
@@ -55,7 +55,7 @@ export async function claimDueMonitors(em: SqlEntityManager, limit: number): Pro
   }));
 }
 
-/** After a sleep of ours everything is overdue at once; it is caught up with over a minute, not in one burst. */
+/** After a suspension every monitor is overdue. The checks are spread over a minute instead of starting all at once. */
 export async function spreadOverdue(em: SqlEntityManager): Promise<void> {
   await em.execute(
     `update monitors set next_check_at = now() + random() * least(interval_seconds, 60) * interval '1 second'
@@ -65,7 +65,7 @@ export async function spreadOverdue(em: SqlEntityManager): Promise<void> {
   );
 }
 
-/** Gives claims back without a result: the fault was ours, or we are stopping. They are due again after a while. */
+/** Releases claims without a result, after a local failure or at shutdown. The monitors are due again after `afterSeconds`. */
 export async function releaseClaims(em: SqlEntityManager, claims: Pick<Claim, 'id' | 'token'>[], afterSeconds: number): Promise<void> {
   await em.execute(
     `update monitors m set next_check_at = now() + ? * interval '1 second', claim_token = null

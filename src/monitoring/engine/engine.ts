@@ -1,160 +1,160 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
-import { TryLater } from '../../errors.ts';
-import type { Metrics } from '../../metrics.ts';
+import { RetryLaterError } from '../../errors.ts';
+import type { Pinger } from '../../net/ping.ts';
 import type { Net } from '../../net/resolve.ts';
-import type { Tracer } from '../../trace.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Tracer } from '../../telemetry/tracing.ts';
+import { checkHttp } from '../checks/http.ts';
+import { LocalFailure } from '../checks/local-failure.ts';
+import { checkPing } from '../checks/ping.ts';
 import { type Claim, claimDueMonitors, leaseSeconds, releaseClaims, spreadOverdue } from './claim.ts';
-import { OurFault } from './our-fault.ts';
-import { probeHttp } from './probe-http.ts';
-import { type Pinger, probePing } from './probe-ping.ts';
-import { type Checked, recordResults } from './record.ts';
-import { SleepWatch } from './sleep-watch.ts';
+import { type CompletedCheck, recordResults } from './record.ts';
+import { SuspensionDetector } from './suspension-detector.ts';
 import type { CheckResult } from './transition.ts';
 
-export interface EngineParts {
+export interface EngineDeps {
   database: Database;
   net: Net;
   pinger: Pinger;
   log: Logger;
-  metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineFaults'>;
+  metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineErrors'>;
   tracer?: Tracer | undefined;
-  /** Checks under way at once, at most. */
+  /** The maximum number of concurrent checks. */
   concurrency?: number;
 }
 
 const idleMs = 250;
-/** While more is due than there is room for. */
+/** The delay between rounds while more monitors are due than there are free slots. */
 const busyMs = 10;
-const batch = 500;
+const batchSize = 500;
 const retrySeconds = 10;
 const leaseMs = leaseSeconds * 1000;
 
-/** due → claim → probe → transition → record, until it is stopped. */
+/** Runs rounds until it is stopped: claim due monitors → check → transition → record. */
 export class Engine {
-  readonly #parts: EngineParts & { concurrency: number };
-  readonly #checked: Checked[] = [];
-  readonly #spoilt: Claim[] = [];
-  /** And when each was claimed. */
-  readonly #underWay = new Map<Claim, number>();
-  readonly #sleep = new SleepWatch();
+  readonly #deps: EngineDeps & { concurrency: number };
+  readonly #completed: CompletedCheck[] = [];
+  readonly #abandoned: Claim[] = [];
+  /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
+  readonly #running = new Map<Claim, number>();
+  readonly #suspension = new SuspensionDetector();
   #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  #round: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: EngineParts) {
-    this.#parts = { concurrency: 500, ...parts };
+  constructor(deps: EngineDeps) {
+    this.#deps = { concurrency: 500, ...deps };
   }
 
   start() {
-    this.#turn = this.#tick().then((pauseMs) => {
-      if (!this.#stopped) this.#timer = setTimeout(() => this.start(), pauseMs);
+    this.#round = this.#runRound().then((delayMs) => {
+      if (!this.#stopped) this.#timer = setTimeout(() => this.start(), delayMs);
     });
   }
 
-  /** Finishes nothing that would take long: claims that are still open go back at once. */
+  /** Records completed checks and releases the claims of running ones, so that another worker can take them at once. */
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#turn;
-    this.#sleep.stop();
-    const open = [...this.#underWay.keys(), ...this.#spoilt.splice(0)];
-    await this.#write(this.#checked.splice(0), open, 0);
+    await this.#round;
+    this.#suspension.stop();
+    const unfinished = [...this.#running.keys(), ...this.#abandoned.splice(0)];
+    await this.#write(this.#completed.splice(0), unfinished, 0);
   }
 
-  /** One round; returns how long to wait before the next. */
-  async #tick(): Promise<number> {
+  /** Returns the delay until the next round. */
+  async #runRound(): Promise<number> {
     try {
-      if (this.#sleep.hasEnded()) {
-        await this.#parts.database.asEngine(spreadOverdue);
-        this.#sleep.forget();
+      if (this.#suspension.wasSuspended()) {
+        await this.#deps.database.asEngine(spreadOverdue);
+        this.#suspension.acknowledge();
       }
-      this.#giveUpEndless();
-      await this.#writeDone();
-      const room = Math.min(batch, this.#parts.concurrency - this.#underWay.size);
-      if (room <= 0) return busyMs;
-      const claims = this.#stopped ? [] : await this.#parts.database.asEngine((em) => claimDueMonitors(em, room));
-      this.#check(claims);
-      return claims.length === room ? busyMs : idleMs;
+      this.#abandonOverdue();
+      await this.#writeCompleted();
+      const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
+      if (freeSlots <= 0) return busyMs;
+      const claims = this.#stopped ? [] : await this.#deps.database.asEngine((em) => claimDueMonitors(em, freeSlots));
+      this.#startChecks(claims);
+      return claims.length === freeSlots ? busyMs : idleMs;
     } catch (error) {
-      this.#parts.metrics.engineFaults.inc();
-      const isAway = error instanceof TryLater;
-      this.#parts.log.warn(
+      this.#deps.metrics.engineErrors.inc();
+      this.#deps.log.warn(
         { err: error },
-        isAway ? 'The engine cannot reach the database; nothing is checked meanwhile' : 'A round of the engine failed',
+        error instanceof RetryLaterError ? 'The engine cannot reach the database; checks are suspended' : 'An engine round failed',
       );
       return idleMs;
     }
   }
 
-  /** What cannot be written for the moment is kept: another check would have to wait until the lease is over. */
-  async #writeDone() {
-    const [checked, spoilt] = [this.#checked.splice(0), this.#spoilt.splice(0)];
+  /** Keeps results that cannot be written now: repeating the checks would have to wait until the leases expire. */
+  async #writeCompleted() {
+    const [completed, abandoned] = [this.#completed.splice(0), this.#abandoned.splice(0)];
     try {
-      await this.#write(checked, spoilt, retrySeconds);
+      await this.#write(completed, abandoned, retrySeconds);
     } catch (error) {
-      if (error instanceof TryLater) {
-        this.#checked.push(...checked);
-        this.#spoilt.push(...spoilt);
+      if (error instanceof RetryLaterError) {
+        this.#completed.push(...completed);
+        this.#abandoned.push(...abandoned);
       }
       throw error;
     }
   }
 
-  async #write(checked: Checked[], released: Claim[], afterSeconds: number) {
-    // Time limits ran out while we were asleep, and what is older than a lease says nothing about now.
-    const since = Math.max(this.#sleep.awakeSinceMs(), performance.now() - leaseMs);
-    const told = checked.filter(({ startedMs }) => startedMs >= since);
-    const stale = checked.filter(({ startedMs }) => startedMs < since).map(({ claim }) => claim);
-    if (told.length === 0 && released.length + stale.length === 0) return;
-    await this.#parts.database.asEngine(async (em) => {
-      if (told.length > 0) await recordResults(em, told);
-      if (released.length + stale.length > 0) await releaseClaims(em, [...released, ...stale], afterSeconds);
+  async #write(completed: CompletedCheck[], released: Claim[], retryAfterSeconds: number) {
+    // Timeouts expire while the process is suspended, and a result older than a lease says nothing about the present.
+    const validSince = Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs);
+    const valid = completed.filter(({ startedMs }) => startedMs >= validSince);
+    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => claim);
+    if (valid.length === 0 && released.length + stale.length === 0) return;
+    await this.#deps.database.asEngine(async (em) => {
+      if (valid.length > 0) await recordResults(em, valid);
+      if (released.length + stale.length > 0) await releaseClaims(em, [...released, ...stale], retryAfterSeconds);
     });
   }
 
-  /** Every check has a time limit. Should one fail to keep to it, it must not take the room of the others for ever. */
-  #giveUpEndless() {
-    const since = performance.now() - leaseMs;
-    for (const [claim, claimedMs] of this.#underWay) {
-      if (claimedMs < since) this.#spoil(claim, new Error('The check did not end within its time limit'), claimedMs);
+  /** Every check has a timeout. If one does not keep to it because of a bug, it must not occupy its slot forever. */
+  #abandonOverdue() {
+    const deadline = performance.now() - leaseMs;
+    for (const [claim, claimedMs] of this.#running) {
+      if (claimedMs < deadline) this.#abandon(claim, new Error('The check did not end within its timeout'), claimedMs);
     }
   }
 
-  #check(claims: Claim[]) {
+  #startChecks(claims: Claim[]) {
     for (const claim of claims) {
       const startedMs = performance.now();
-      this.#underWay.set(claim, startedMs);
-      this.#parts.metrics.lateness.observe(claim.latenessMs / 1000);
-      this.#probe(claim).then(
-        (result) => this.#finish(claim, result, startedMs),
-        (error: unknown) => this.#spoil(claim, error, startedMs),
+      this.#running.set(claim, startedMs);
+      this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
+      this.#runCheck(claim).then(
+        (result) => this.#complete(claim, result, startedMs),
+        (error: unknown) => this.#abandon(claim, error, startedMs),
       );
     }
   }
 
-  #probe({ type, url }: Claim): Promise<CheckResult | OurFault> {
-    const { net, pinger } = this.#parts;
-    return type === 'http' ? probeHttp(url, net) : probePing(url, net, pinger);
+  #runCheck({ type, url }: Claim): Promise<CheckResult | LocalFailure> {
+    const { net, pinger } = this.#deps;
+    return type === 'http' ? checkHttp(url, net) : checkPing(url, net, pinger);
   }
 
-  #finish(claim: Claim, result: CheckResult | OurFault, startedMs: number) {
-    if (result instanceof OurFault) return this.#spoil(claim, result, startedMs);
-    if (!this.#underWay.delete(claim)) return; // given up before
-    this.#checked.push({ claim, result, startedMs });
+  #complete(claim: Claim, result: CheckResult | LocalFailure, startedMs: number) {
+    if (result instanceof LocalFailure) return this.#abandon(claim, result, startedMs);
+    if (!this.#running.delete(claim)) return; // It was abandoned before.
+    this.#completed.push({ claim, result, startedMs });
     this.#count(claim, result.up ? 'up' : 'down', startedMs);
   }
 
-  #spoil(claim: Claim, error: unknown, startedMs: number) {
-    if (!this.#underWay.delete(claim)) return;
-    this.#spoilt.push(claim);
-    this.#count(claim, 'our_fault', startedMs);
-    this.#parts.log.warn({ err: error, monitor_id: claim.id }, 'A check could not be made for a reason on our side; nothing was recorded');
+  #abandon(claim: Claim, error: unknown, startedMs: number) {
+    if (!this.#running.delete(claim)) return;
+    this.#abandoned.push(claim);
+    this.#count(claim, 'local_failure', startedMs);
+    this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed locally; nothing was recorded');
   }
 
-  #count({ id, type }: Claim, outcome: 'up' | 'down' | 'our_fault', startedMs: number) {
-    this.#parts.metrics.checks.inc({ type, outcome });
-    const span = this.#parts.tracer?.start(`check ${type}`, { kind: 'client', startedMs });
-    span?.end({ failed: outcome === 'our_fault', attributes: { monitor_id: id, outcome } });
+  #count({ id, type }: Claim, outcome: 'up' | 'down' | 'local_failure', startedMs: number) {
+    this.#deps.metrics.checks.inc({ type, outcome });
+    const span = this.#deps.tracer?.start(`check ${type}`, { kind: 'client', startedMs });
+    span?.end({ failed: outcome === 'local_failure', attributes: { monitor_id: id, outcome } });
   }
 }

@@ -4,21 +4,22 @@ import { queueAlerts } from '../alerts/outbox.ts';
 import type { Claim } from './claim.ts';
 import { type CheckResult, transition } from './transition.ts';
 
-export interface Checked {
+export interface CompletedCheck {
   claim: Claim;
   result: CheckResult;
-  /** On the monotonic clock, when the check began. */
+  /** When the check started, on the monotonic clock. */
   startedMs: number;
 }
 
 const confirmSeconds = 5;
 
 /**
- * Records the results of checks in one transaction: status, incidents, alerts to send, statistics. A result counts only
- * if its claim still stands; what was changed or paused meanwhile is left alone. Returns how many counted.
+ * Records the results of checks in the current transaction: status, incidents, alerts and statistics. A result is accepted
+ * only if its claim is still valid; monitors that were changed or paused in the meantime are left alone. Returns the number
+ * of accepted results.
  */
-export async function recordResults(em: SqlEntityManager, checked: Checked[], nowMs = performance.now()): Promise<number> {
-  const rows = checked.map(({ claim, result, startedMs }) => {
+export async function recordResults(em: SqlEntityManager, completed: CompletedCheck[], nowMs = performance.now()): Promise<number> {
+  const rows = completed.map(({ claim, result, startedMs }) => {
     const { kind, state } = transition(claim.state, result);
     return {
       id: claim.id,
@@ -33,8 +34,8 @@ export async function recordResults(em: SqlEntityManager, checked: Checked[], no
       age_ms: Math.max(0, Math.round(nowMs - startedMs)),
     };
   });
-  // Each monitor has a phase of its own within its interval, so that many made at once do not fire at once.
-  const counted = await em.execute<{ id: number; token: number; kind: string }[]>(
+  // Each monitor has its own phase within its interval, so that many monitors created together are not checked together.
+  const updated = await em.execute<{ id: number; token: number; kind: string }[]>(
     `update monitors m set
        status = r.status, failures = r.failures, state_version = m.state_version + 1, claim_token = null,
        last_checked_at = r.at, last_response_time_ms = r.ms, last_error = r.cause,
@@ -50,14 +51,14 @@ export async function recordResults(em: SqlEntityManager, checked: Checked[], no
      returning m.id, r.token, r.kind`,
     [confirmSeconds, JSON.stringify(rows)],
   );
-  // By the claim: one monitor may have two results here, of which one came too late to count.
-  const accepted = new Set(counted.map(({ token }) => token));
-  await countHours(
+  // Compared by token, because a monitor can have two results here, one of them too late to be accepted.
+  const accepted = new Set(updated.map(({ token }) => token));
+  await updateHourlyStatistics(
     em,
     rows.filter(({ token }) => accepted.has(token)),
   );
-  await openIncidents(em, idsOf(counted, 'opened'));
-  await resolveIncidents(em, idsOf(counted, 'resolved'));
+  await openIncidents(em, idsOf(updated, 'opened'));
+  await resolveIncidents(em, idsOf(updated, 'resolved'));
   return accepted.size;
 }
 
@@ -110,7 +111,7 @@ async function resolveIncidents(em: SqlEntityManager, monitorIds: number[]) {
   );
 }
 
-async function countHours(em: SqlEntityManager, rows: { id: number; up: boolean; ms: number | null }[]) {
+async function updateHourlyStatistics(em: SqlEntityManager, rows: { id: number; up: boolean; ms: number | null }[]) {
   if (rows.length === 0) return;
   await em.execute(
     `insert into check_hours as h (user_id, monitor_id, hour, checks, failures, total_ms, min_ms, max_ms)
@@ -124,8 +125,8 @@ async function countHours(em: SqlEntityManager, rows: { id: number; up: boolean;
   );
 }
 
-function idsOf(counted: { id: number; kind: string }[], kind: string): number[] {
-  return counted.filter((row) => row.kind === kind).map(({ id }) => id);
+function idsOf(updated: { id: number; kind: string }[], kind: string): number[] {
+  return updated.filter((row) => row.kind === kind).map(({ id }) => id);
 }
 
 function keysOf(row: IncidentRow) {

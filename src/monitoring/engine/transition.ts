@@ -1,24 +1,24 @@
-// What a check's result means for a monitor. Pure: no clock, no database.
+// Decides what the result of a check means for a monitor. Pure: no clock, no database.
 
 export type CheckResult = { up: true; responseTimeMs: number } | { up: false; cause: string; statusCode: number | null };
 
 export interface CheckState {
   status: 'pending' | 'up' | 'down';
-  /** Checks that failed in a row since the last success. */
+  /** The number of consecutive failures. */
   failures: number;
 }
 
 export type Transition =
-  /** Nothing to tell anybody. */
+  /** The status stays the same or becomes up for the first time. */
   | { kind: 'steady'; state: CheckState }
-  /** A failing check that is confirmed soon, before anybody is told. */
+  /** A failure that further checks must confirm before anybody is alerted. */
   | { kind: 'confirm'; state: CheckState }
-  /** Confirmed down: an incident opens, at the time of the first failing check. */
+  /** Confirmed down: an incident opens. It starts at the first failure. */
   | { kind: 'opened'; state: CheckState }
-  /** Up again: the open incident, if there is one, is over. */
+  /** Up again: the open incident, if there is one, is resolved. */
   | { kind: 'resolved'; state: CheckState };
 
-/** A failing check and two more make a monitor go down; one success brings it up. */
+/** Three consecutive failures make a monitor go down. One success brings it up. */
 export const failuresToGoDown = 3;
 
 export function transition(state: CheckState, result: CheckResult): Transition {

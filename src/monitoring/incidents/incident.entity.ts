@@ -8,7 +8,7 @@ export const IncidentEntity = defineEntity({
     userId: p.bigint('number'),
     monitorId: p.bigint('number'),
     startedAt: p.datetime(3),
-    /** null while it lasts. */
+    /** Null while the incident is open. */
     resolvedAt: p.datetime(3).nullable(),
     cause: p.text(),
     statusCode: p.integer().nullable(),

@@ -1,22 +1,23 @@
 import type { operations } from '../../../generated/types/monitoring.ts';
 import { selectFrom, selectPage } from '../../db/statement.ts';
+import type { UserDatabase } from '../../db/user-database.ts';
 import { NotFound } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
-import { pageOf } from '../../paging.ts';
+import { pageMeta } from '../../http/paging.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { IncidentEntity } from './incident.entity.ts';
 import { incidentView } from './incident.view.ts';
 
-/** As PostgreSQL counts them: months and years are those of the calendar. */
+/** Intervals for PostgreSQL, which uses calendar months and years. */
 const windows = { '24h': '24 hours', '30d': '30 days', '6mo': '6 months', '1y': '1 year' } as const;
 
-export const incidentHandlers: Handlers<Pick<operations, 'listIncidents'>> = {
-  async listIncidents({ path, query, url }, { ask }) {
+export const incidentHandlers: Handlers<Pick<operations, 'listIncidents'>, UserDatabase> = {
+  async listIncidents({ path, query, url }, { db }) {
     const { page, pageSize } = query;
-    const [[monitor], incidents, counted] = await ask(
+    const [[monitor], incidents, counted] = await db.query(
       selectFrom(MonitorEntity, 'where id = $1', [path.id]),
       ...selectPage(IncidentEntity, {
-        // An outage that began before the window and reaches into it counts.
+        // An incident that started before the window and overlaps it is included.
         where: 'monitor_id = $1 and (resolved_at is null or resolved_at > now() - $2::interval)',
         values: [path.id, windows[query.window]],
         orderBy: 'started_at desc, id desc',
@@ -24,7 +25,7 @@ export const incidentHandlers: Handlers<Pick<operations, 'listIncidents'>> = {
         pageSize,
       }),
     );
-    if (!monitor) throw new NotFound();
-    return { body: { data: incidents.map(incidentView), ...pageOf(url, { page, pageSize, counted }) } };
+    if (!monitor) throw new NotFound('Monitor', path.id);
+    return { body: { data: incidents.map(incidentView), ...pageMeta(url, { page, pageSize, counted }) } };
   },
 };

@@ -1,24 +1,23 @@
 import { isIP } from 'node:net';
-import type { Fault } from '../../errors.ts';
-import { type Ranges, refuseHost, refuseUrl } from '../../net/addresses.ts';
+import type { ValidationError } from '../../errors.ts';
+import { hostError, type Ranges, urlError } from '../../net/addresses.ts';
 
 const hostName = /^(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*\.?$/;
 
-/** What is wrong with a monitor's `url`, given its type. */
-export function targetFaults(url: string, type: 'http' | 'ping', allowed: Ranges): Fault[] {
+/** Validates the `url` of a monitor, which depends on its type. */
+export function targetErrors(url: string, type: 'http' | 'ping', allowed: Ranges): ValidationError[] {
   const host = type === 'http' ? URL.parse(url)?.hostname : pingHost(url);
-  const notAllowed = host ? refuseHost(host, allowed) : undefined;
-  if (notAllowed !== undefined) return [{ in: 'body', pointer: '/url', code: 'address_not_allowed', message: notAllowed }];
-  const message =
-    type === 'http' ? refuseUrl(url, { protocols: ['http', 'https'] }, allowed) : host === undefined ? notPingable : undefined;
+  const hostProblem = host ? hostError(host, allowed) : undefined;
+  if (hostProblem !== undefined) return [{ in: 'body', pointer: '/url', code: 'address_not_allowed', message: hostProblem }];
+  const message = type === 'http' ? urlError(url, { protocols: ['http', 'https'] }, allowed) : host === undefined ? notPingable : undefined;
   return message === undefined ? [] : [{ in: 'body', pointer: '/url', code: 'invalid_target', message }];
 }
 
-const notPingable = 'must be a host name, an IP address, or an http(s) URL whose host is pinged';
+const notPingable = 'must be a host name, an IP address or an http(s) URL';
 
-/** The host that a ping monitor pings; undefined where there is none in the text. */
+/** Returns the host that a ping monitor pings, or undefined if the text contains none. */
 export function pingHost(text: string): string | undefined {
-  if (text.includes('%')) return undefined; // a zone of this machine, or an encoding
+  if (text.includes('%')) return undefined; // An IPv6 zone of this machine, or percent-encoding.
   if (isIP(text)) return text;
   const isUrl = /^https?:\/\//i.test(text);
   if (!isUrl && /[/\\:?#@%[\]]/.test(text)) return undefined;

@@ -1,15 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { type Limiters, limitUse } from '../../access/limiters.ts';
-import { lockQuota } from '../../access/quota.ts';
-import { findOwn } from '../../db/find-own.ts';
-import { readOwn, selectPage } from '../../db/statement.ts';
-import { Invalid, Refusal } from '../../errors.ts';
+import { findById } from '../../db/find-by-id.ts';
+import { readById, selectPage } from '../../db/statement.ts';
+import type { UserDatabase } from '../../db/user-database.ts';
+import { InvalidRequest, ProblemError } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
+import { pageMeta } from '../../http/paging.ts';
+import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
+import { lockQuota } from '../../limits/quota.ts';
 import type { Ranges } from '../../net/addresses.ts';
-import { pageOf } from '../../paging.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
-import { targetFaults } from './monitor.target.ts';
+import { targetErrors } from './monitor.target.ts';
 import { monitorView } from './monitor.view.ts';
 
 type MonitorOperations = Pick<
@@ -17,25 +18,25 @@ type MonitorOperations = Pick<
   'listMonitors' | 'createMonitor' | 'showMonitor' | 'updateMonitor' | 'deleteMonitor' | 'checkMonitor'
 >;
 
-interface Parts {
+export interface MonitorDeps {
   maxMonitors: number;
-  /** Ranges that may be checked beside the public ones. */
+  /** Ranges that can be checked although they are not public. */
   netAllowed: Ranges;
   limiters: Limiters;
 }
 
-export function monitorRules({ netAllowed }: Pick<Parts, 'netAllowed'>): Rules<MonitorOperations> {
+export function monitorRules({ netAllowed }: Pick<MonitorDeps, 'netAllowed'>): Rules<MonitorOperations> {
   return {
-    createMonitor: ({ url, type = 'http' }) => (url === undefined ? [] : targetFaults(url, type, netAllowed)),
+    createMonitor: ({ url, type = 'http' }) => (url === undefined ? [] : targetErrors(url, type, netAllowed)),
   };
 }
 
-export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): Handlers<MonitorOperations> {
-  const checksNow = limiters.create('check-now', 1, 10);
+export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDeps): Handlers<MonitorOperations, UserDatabase> {
+  const manualChecks = limiters.create('check-now', 1, 10);
   return {
-    async listMonitors({ query, url }, { ask }) {
+    async listMonitors({ query, url }, { db }) {
       const { status, type, page, pageSize } = query;
-      const [monitors, counted] = await ask(
+      const [monitors, counted] = await db.query(
         ...selectPage(MonitorEntity, {
           where: '($1::text is null or status = $1) and ($2::text is null or type = $2)',
           values: [status, type],
@@ -44,14 +45,14 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
           pageSize,
         }),
       );
-      return { body: { data: monitors.map(monitorView), ...pageOf(url, { page, pageSize, counted }) } };
+      return { body: { data: monitors.map(monitorView), ...pageMeta(url, { page, pageSize, counted }) } };
     },
 
-    async createMonitor({ body }, { caller: { userId }, asUser }) {
-      const monitor = await asUser(async (em) => {
+    async createMonitor({ body }, { caller: { userId }, db }) {
+      const monitor = await db.transaction(async (em) => {
         await lockQuota(em, userId, 'monitors');
         if ((await em.count(MonitorEntity)) >= maxMonitors)
-          throw new Refusal('quota_exceeded', `A user may have at most ${maxMonitors} monitors.`);
+          throw new ProblemError('quota_exceeded', `A user can have at most ${maxMonitors} monitors.`);
         const created = em.create(MonitorEntity, {
           userId,
           friendlyName: body.friendly_name,
@@ -64,23 +65,23 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
         await em.flush();
         return created;
       });
-      return { ...monitorReply(monitor), location: `/api/monitors/${monitor.id}` };
+      return { ...monitorResult(monitor), location: `/api/monitors/${monitor.id}` };
     },
 
-    async showMonitor({ path }, { ask }) {
-      return monitorReply(await readOwn(ask, MonitorEntity, path.id));
+    async showMonitor({ path }, { db }) {
+      return monitorResult(await readById(db, MonitorEntity, path.id));
     },
 
-    async updateMonitor({ path, body }, { asUser, requireVersion }) {
-      const monitor = await asUser(async (em) => {
-        const found = await findOwn(em, MonitorEntity, path.id, { lock: true });
+    async updateMonitor({ path, body }, { db, requireVersion }) {
+      const monitor = await db.transaction(async (em) => {
+        const found = await findById(em, MonitorEntity, path.id, { lock: true });
         requireVersion(versionOf(found));
         const { url = found.url, type = found.type } = body;
-        const isRepointed = url !== found.url || type !== found.type;
-        const faults = isRepointed ? targetFaults(url, type, netAllowed) : [];
-        if (faults.length > 0) throw new Invalid(faults);
+        const targetChanged = url !== found.url || type !== found.type;
+        const errors = targetChanged ? targetErrors(url, type, netAllowed) : [];
+        if (errors.length > 0) throw new InvalidRequest(errors);
         const isActive = body.is_active ?? found.isActive;
-        if (isRepointed || isActive !== found.isActive) await startAfresh(em, found, isActive);
+        if (targetChanged || isActive !== found.isActive) await resetState(em, found, isActive);
         if (Object.keys(body).length > 0) {
           Object.assign(found, { url, type, isActive });
           found.friendlyName = body.friendly_name ?? found.friendlyName;
@@ -91,33 +92,33 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: Parts): H
         }
         return found;
       });
-      return monitorReply(monitor);
+      return monitorResult(monitor);
     },
 
-    async deleteMonitor({ path }, { asUser, requireVersion }) {
-      await asUser(async (em) => {
-        requireVersion(versionOf(await findOwn(em, MonitorEntity, path.id, { lock: true })));
-        // Incidents and assignments go along.
+    async deleteMonitor({ path }, { db, requireVersion }) {
+      await db.transaction(async (em) => {
+        requireVersion(versionOf(await findById(em, MonitorEntity, path.id, { lock: true })));
+        // Incidents and assignments are deleted by cascade.
         await em.nativeDelete(MonitorEntity, { id: path.id });
       });
       return { body: { id: path.id, object: 'monitor', deleted: true } };
     },
 
-    async checkMonitor({ path }, { asUser }) {
-      const monitor = await asUser(async (em) => {
-        const found = await findOwn(em, MonitorEntity, path.id, { lock: true });
-        if (!found.isActive) throw new Refusal('monitor_paused', 'A paused monitor is not checked. Set is_active to true first.');
-        await limitUse(checksNow, String(found.id), 'A monitor can be checked by hand once in 10 seconds.');
+    async checkMonitor({ path }, { db }) {
+      const monitor = await db.transaction(async (em) => {
+        const found = await findById(em, MonitorEntity, path.id, { lock: true });
+        if (!found.isActive) throw new ProblemError('monitor_paused', 'A paused monitor cannot be checked. Set is_active to true first.');
+        await enforceLimit(manualChecks, String(found.id), 'A monitor can be checked manually once every 10 seconds.');
         await em.execute('update monitors set next_check_at = now() where id = ?', [found.id], 'run');
         return found;
       });
-      return monitorReply(monitor);
+      return monitorResult(monitor);
     },
   };
 }
 
-/** What was found out about the old target, or before the pause, says nothing about now. No alert is sent. */
-async function startAfresh(em: SqlEntityManager, monitor: Monitor, isActive: boolean) {
+/** Results from before a pause or for another target say nothing about the monitor now. An open incident is resolved without an alert. */
+async function resetState(em: SqlEntityManager, monitor: Monitor, isActive: boolean) {
   await em.execute(
     'update incidents set resolved_at = greatest(now(), started_at) where monitor_id = ? and resolved_at is null',
     [monitor.id],
@@ -129,7 +130,7 @@ async function startAfresh(em: SqlEntityManager, monitor: Monitor, isActive: boo
   monitor.stateVersion++;
 }
 
-function monitorReply(monitor: Monitor) {
+function monitorResult(monitor: Monitor) {
   return { body: { data: monitorView(monitor) }, version: versionOf(monitor) };
 }
 

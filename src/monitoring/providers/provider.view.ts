@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types/monitoring.ts';
 import type { Provider } from './provider.entity.ts';
 
-/** Secrets show as their mask. The columns of a type are never null for it: the table says so. */
+/** Returns masks instead of secrets. The database guarantees that the columns of its type are not null. */
 export function providerView(provider: Provider): components['schemas']['Provider'] {
   const { id, createdAt, updatedAt } = provider;
   const times = { created_at: createdAt.toISOString(), updated_at: updatedAt.toISOString() };

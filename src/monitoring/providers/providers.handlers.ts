@@ -1,19 +1,20 @@
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { type Limiters, limitUse } from '../../access/limiters.ts';
-import { lockQuota } from '../../access/quota.ts';
-import type { Vault } from '../../access/vault.ts';
-import { findOwn } from '../../db/find-own.ts';
-import { readOwn, selectPage } from '../../db/statement.ts';
-import { type Fault, Refusal } from '../../errors.ts';
+import type { SecretCipher } from '../../auth/secret-cipher.ts';
+import { findById } from '../../db/find-by-id.ts';
+import { readById, selectPage } from '../../db/statement.ts';
+import type { UserDatabase } from '../../db/user-database.ts';
+import { ProblemError, type ValidationError } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
-import { pageOf } from '../../paging.ts';
+import { pageMeta } from '../../http/paging.ts';
+import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
+import { lockQuota } from '../../limits/quota.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
-import { testMessage } from '../channels/messages.ts';
-import { refuseWebhook } from '../channels/slack.ts';
+import { webhookError } from '../channels/slack.ts';
+import { testMessage } from '../channels/test-message.ts';
 import { deliver } from './deliver.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
-import { applyFields, refuseForeignFields } from './provider.fields.ts';
+import { applyFields, rejectFieldsOfOtherTypes } from './provider.fields.ts';
 import { providerView } from './provider.view.ts';
 
 type ProviderOperations = Pick<
@@ -21,61 +22,60 @@ type ProviderOperations = Pick<
   'listProviders' | 'createProvider' | 'showProvider' | 'updateProvider' | 'deleteProvider' | 'testProvider'
 >;
 
-interface Parts {
+export interface ProviderDeps {
   maxProviders: number;
-  slackHosts: string[];
-  vault: Vault;
+  cipher: SecretCipher;
   channels: Channels;
   limiters: Limiters;
 }
 
-export function providerRules({ slackHosts }: Pick<Parts, 'slackHosts'>): Rules<ProviderOperations> {
-  const webhookFaults = (url: unknown): Fault[] => {
-    const message = typeof url === 'string' && !/^\*{4}.{4}$/.test(url) ? refuseWebhook(url, slackHosts) : undefined;
+export function providerRules({ slackHosts }: { slackHosts: string[] }): Rules<ProviderOperations> {
+  const webhookErrors = (url: unknown): ValidationError[] => {
+    const message = typeof url === 'string' && !/^\*{4}.{4}$/.test(url) ? webhookError(url, slackHosts) : undefined;
     return message === undefined ? [] : [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];
   };
   return {
-    createProvider: (body) => webhookFaults('webhook_url' in body ? body.webhook_url : undefined),
-    updateProvider: ({ webhook_url }) => webhookFaults(webhook_url),
+    createProvider: (body) => webhookErrors('webhook_url' in body ? body.webhook_url : undefined),
+    updateProvider: ({ webhook_url }) => webhookErrors(webhook_url),
   };
 }
 
-export function providerHandlers({ maxProviders, vault, channels, limiters }: Parts): Handlers<ProviderOperations> {
-  const testsOfProvider = limiters.create('test-provider', 5, 60);
-  const testsOfUser = limiters.create('test-user', 20, 3600);
+export function providerHandlers({ maxProviders, cipher, channels, limiters }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
+  const testsPerProvider = limiters.create('test-provider', 5, 60);
+  const testsPerUser = limiters.create('test-user', 20, 3600);
   return {
-    async listProviders({ query: { page, pageSize }, url }, { ask }) {
-      const [providers, counted] = await ask(...selectPage(ProviderEntity, { orderBy: 'id desc', page, pageSize }));
-      return { body: { data: providers.map(providerView), ...pageOf(url, { page, pageSize, counted }) } };
+    async listProviders({ query: { page, pageSize }, url }, { db }) {
+      const [providers, counted] = await db.query(...selectPage(ProviderEntity, { orderBy: 'id desc', page, pageSize }));
+      return { body: { data: providers.map(providerView), ...pageMeta(url, { page, pageSize, counted }) } };
     },
 
-    async createProvider({ body }, { caller: { userId }, asUser }) {
+    async createProvider({ body }, { caller: { userId }, db }) {
       const { provider_type: providerType, ...fields } = body;
-      const provider = await asUser(async (em) => {
+      const provider = await db.transaction(async (em) => {
         await lockQuota(em, userId, 'providers');
         if ((await em.count(ProviderEntity)) >= maxProviders) {
-          throw new Refusal('quota_exceeded', `A user may have at most ${maxProviders} providers.`);
+          throw new ProblemError('quota_exceeded', `A user can have at most ${maxProviders} providers.`);
         }
-        // Its secrets are bound to its id, so the id comes first.
+        // Secrets are bound to the id, so the id is assigned before the insert.
         const [next] = await em.execute<{ id: number }[]>(`select nextval('providers_id_seq') as id`);
         const created = em.create(ProviderEntity, { id: Number(next?.id), userId, providerType });
-        applyFields(created, fields, vault);
+        applyFields(created, fields, cipher);
         await em.flush();
         return created;
       });
-      return { ...providerReply(provider), location: `/api/providers/${provider.id}` };
+      return { ...providerResult(provider), location: `/api/providers/${provider.id}` };
     },
 
-    async showProvider({ path }, { ask }) {
-      return providerReply(await readOwn(ask, ProviderEntity, path.id));
+    async showProvider({ path }, { db }) {
+      return providerResult(await readById(db, ProviderEntity, path.id));
     },
 
-    async updateProvider({ path, body }, { asUser, requireVersion }) {
-      const provider = await asUser(async (em) => {
-        const found = await findOwn(em, ProviderEntity, path.id, { lock: true });
+    async updateProvider({ path, body }, { db, requireVersion }) {
+      const provider = await db.transaction(async (em) => {
+        const found = await findById(em, ProviderEntity, path.id, { lock: true });
         requireVersion(String(found.version));
-        refuseForeignFields(body, found.providerType);
-        applyFields(found, body, vault);
+        rejectFieldsOfOtherTypes(body, found.providerType);
+        applyFields(found, body, cipher);
         if (Object.keys(body).length > 0) {
           found.version++;
           found.updatedAt = new Date();
@@ -83,34 +83,34 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
         }
         return found;
       });
-      return providerReply(provider);
+      return providerResult(provider);
     },
 
-    async deleteProvider({ path }, { asUser, requireVersion }) {
-      await asUser(async (em) => {
-        const { version } = await findOwn(em, ProviderEntity, path.id, { lock: true });
+    async deleteProvider({ path }, { db, requireVersion }) {
+      await db.transaction(async (em) => {
+        const { version } = await findById(em, ProviderEntity, path.id, { lock: true });
         requireVersion(String(version));
-        // Its assignments go along.
+        // Assignments are deleted by cascade.
         await em.nativeDelete(ProviderEntity, { id: path.id });
       });
       return { body: { id: path.id, object: 'provider', deleted: true } };
     },
 
-    async testProvider({ path }, { caller, ask }) {
-      const provider = await readOwn(ask, ProviderEntity, path.id);
-      await limitUse(testsOfProvider, String(provider.id), 'A provider can be tested 5 times a minute.');
-      await limitUse(testsOfUser, String(caller.userId), 'A user can send 20 tests an hour.');
+    async testProvider({ path }, { caller, db }) {
+      const provider = await readById(db, ProviderEntity, path.id);
+      await enforceLimit(testsPerProvider, String(provider.id), 'A provider can be tested 5 times per minute.');
+      await enforceLimit(testsPerUser, String(caller.userId), 'A user can send 20 test notifications per hour.');
       const { providerType: type } = provider;
       const missing = channels[type].missingSetting();
       if (missing)
-        throw new Refusal(
+        throw new ProblemError(
           'delivery_not_configured',
-          `The operator of this service has not set ${missing}, so nothing can be sent this way.`,
+          `The operator of this service has not set ${missing}, so ${mediumOf[type]} cannot be sent.`,
         );
       try {
-        await deliver(provider, testMessage(type), channels, vault);
+        await deliver(provider, testMessage(type), channels, cipher);
       } catch (error) {
-        if (error instanceof DeliveryFailed) throw new Refusal('delivery_failed', error.message);
+        if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);
         throw error;
       }
       return { body: { message: `The test notification was accepted by ${acceptedBy[type]}.` } };
@@ -119,7 +119,8 @@ export function providerHandlers({ maxProviders, vault, channels, limiters }: Pa
 }
 
 const acceptedBy = { email: 'the mail server', slack: 'Slack', telegram: 'Telegram', sms: 'the SMS service' };
+const mediumOf = { email: 'e-mail', slack: 'Slack messages', telegram: 'Telegram messages', sms: 'SMS' };
 
-function providerReply(provider: Provider) {
+function providerResult(provider: Provider) {
   return { body: { data: providerView(provider) }, version: String(provider.version) };
 }

@@ -18,7 +18,7 @@ export class Keys {
     const hash = createHash('sha256').update(key).digest();
     const { rows } = await this.#pool.query<{ user_id: number }>({
       name: 'key',
-      text: 'select user_id from door_find_api_key($1)',
+      text: 'select user_id from auth_find_api_key($1)',
       values: [hash],
     });
     const userId = rows[0]?.user_id;

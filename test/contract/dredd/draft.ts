@@ -1,4 +1,4 @@
-import { allScopes } from '../../../src/access/scopes.ts';
+import { allScopes } from '../../../src/auth/scopes.ts';
 import type { TestUser } from '../../support/service.ts';
 import { type Body, pathOf, type Sender, type ValidRequest } from '../../support/valid-requests.ts';
 import type { Case } from './cases.ts';

@@ -35,11 +35,11 @@ function summary(api: Api) {
 /** Counted anew, so that a case which the run does not know is missed. */
 function declaredIn(api: Api): number {
   type Examples = { examples?: object };
-  type Described = {
+  type ApiDefinition = {
     requestBody?: { content: Record<string, Examples> };
     responses: Record<string, { content?: Record<string, Examples> }>;
   };
-  const { paths } = dereference(bundles[api]) as { paths: Record<string, Record<string, Described>> };
+  const { paths } = dereference(bundles[api]) as { paths: Record<string, Record<string, ApiDefinition>> };
   const count = (content: Record<string, Examples> = {}) =>
     Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)).length;
   return Object.values(paths)

@@ -1,7 +1,7 @@
 // How each answer that the contract names is brought about: by a real key without the scope, a real other user, a real
 // limit. A situation is found by "<operation> <answer>", else by "<answer>"; it changes the valid request it is given.
-import { generateKey } from '../../../src/access/api-key.ts';
-import { allScopes } from '../../../src/access/scopes.ts';
+import { generateKey } from '../../../src/auth/api-key.ts';
+import { allScopes } from '../../../src/auth/scopes.ts';
 import {
   asSent,
   type Body,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { generateKey } from '../../../src/access/api-key.ts';
+import { generateKey } from '../../../src/auth/api-key.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import { listening, type Running, run } from '../../support/process.ts';
 

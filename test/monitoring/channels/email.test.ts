@@ -1,10 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/channels.ts';
-import { testMessage } from '../../../src/monitoring/channels/messages.ts';
+import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { type Channels, createChannels } from '../../../src/monitoring/channels/channels.ts';
-import { testMessage } from '../../../src/monitoring/channels/messages.ts';
+import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import type { Net } from '../../../src/net/resolve.ts';
 import { type Authority, createAuthority, trust } from '../../support/certificates.ts';

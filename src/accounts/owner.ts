@@ -1,0 +1,28 @@
+import { hashPassword } from '../auth/passwords.ts';
+import { allScopes } from '../auth/scopes.ts';
+import { type Database, userVariable } from '../db/database.ts';
+import { createKey } from './keys.ts';
+
+/**
+ * Creates the owner account on an empty database, with a key that has every scope. Returns the key, which is not stored and
+ * cannot be shown again. If there is a user already, it changes nothing and returns undefined.
+ */
+export async function createOwner(
+  database: Database,
+  owner: { email: string; password?: string; apiKey?: string },
+): Promise<string | undefined> {
+  const passwordHash = owner.password === undefined ? null : await hashPassword(owner.password);
+  return database.asAuthenticator(async (em) => {
+    const [created] = await em.execute<{ id: number | null }[]>('select auth_create_first_user(?, ?) as id', [owner.email, passwordHash]);
+    if (!created?.id) return undefined;
+    // The rest of this transaction runs as the new user.
+    await em.execute('select set_config(?, ?, true)', [userVariable, String(created.id)]);
+    const { key } = await createKey(em, {
+      userId: created.id,
+      name: 'Owner',
+      scopes: allScopes,
+      ...(owner.apiKey && { key: owner.apiKey }),
+    });
+    return key;
+  });
+}

@@ -1,0 +1,157 @@
+import { hash as digest } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Database } from '../db/database.ts';
+import { ProblemError } from '../errors.ts';
+import { isWellFormedKey } from './api-key.ts';
+import { type Caller, revokedCredential } from './caller.ts';
+import { allScopes, type Scope } from './scopes.ts';
+import { sessionEndsAtMs } from './session.ts';
+
+export interface Credentials {
+  /** Every Authorization header as sent. */
+  authorization: string[];
+  /** The value of the session cookie. */
+  sessionToken?: string | undefined;
+}
+
+interface CachedCaller {
+  caller: Caller;
+  lastUsedAtMs: number | null;
+}
+
+/** How long a credential is cached. It bounds the delay of a revocation whose notification is lost. */
+const cacheMs = 4000;
+const lastUsedIntervalMs = 60_000;
+
+/**
+ * Finds out who sent a request. Callers are cached for a few seconds, so that a busy key costs no query. A revoked key or
+ * session is dropped at once, because the database notifies every process.
+ */
+export class Authenticator {
+  readonly #database: Database;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  /** Keyed by the hash of the key or token, in hex. */
+  readonly #cache = new LRUCache<string, CachedCaller>({ max: 10_000, ttl: cacheMs });
+  /** Recently revoked hashes. A query that was already running must not put them back into the cache. */
+  readonly #revoked = new LRUCache<string, true>({ max: 10_000, ttl: 2 * cacheMs });
+  readonly #lastUsedWrites = new LRUCache<string, number>({ max: 10_000 });
+
+  private constructor(database: Database, log: Logger, now: () => number) {
+    this.#database = database;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  static async create(database: Database, log: Logger, now = Date.now): Promise<Authenticator> {
+    const authenticator = new Authenticator(database, log, now);
+    await database.listen('credential_revoked', {
+      onNotification: (hash) => authenticator.forget(hash),
+      onGap: () => authenticator.#cache.clear(),
+    });
+    return authenticator;
+  }
+
+  async authenticate(credentials: Credentials, accepts: { acceptsKeys: boolean }): Promise<Caller> {
+    const { key, sessionToken } = selectCredential(credentials, accepts);
+    return key !== undefined ? this.#byKey(key) : this.#bySession(sessionToken);
+  }
+
+  forget(hash: string) {
+    this.#revoked.set(hash, true);
+    this.#cache.delete(hash);
+  }
+
+  forgetUser(userId: number) {
+    for (const [hash, { caller }] of this.#cache.entries()) if (caller.userId === userId) this.#cache.delete(hash);
+  }
+
+  async #byKey(key: string): Promise<Caller> {
+    if (!isWellFormedKey(key)) throw malformedKey();
+    const hash = hexHash(key);
+    const cached = this.#cache.get(hash) ?? (await this.#findKey(hash));
+    const expiresAtMs = cached?.caller.key?.expiresAtMs ?? null;
+    if (!cached || (expiresAtMs !== null && expiresAtMs <= this.#now())) throw revokedCredential('key');
+    this.#updateLastUsed(hash, cached, 'api_keys', cached.caller.key?.id);
+    return cached.caller;
+  }
+
+  async #bySession(token: string): Promise<Caller> {
+    const hash = hexHash(token);
+    const cached = this.#cache.get(hash) ?? (await this.#findSession(hash));
+    if (!cached?.caller.session || sessionEndsAtMs(cached.caller.session) <= this.#now()) throw revokedCredential('session');
+    this.#updateLastUsed(hash, cached, 'sessions', cached.caller.session.id);
+    return cached.caller;
+  }
+
+  async #findKey(hash: string): Promise<CachedCaller | undefined> {
+    const [row] = await this.#database.asAuthenticator((em) =>
+      em.execute<{ id: number; user_id: number; scopes: Scope[]; expires_at_ms: number | null; last_used_at_ms: number | null }[]>(
+        'select * from auth_find_api_key(?)',
+        [Buffer.from(hash, 'hex')],
+      ),
+    );
+    if (!row) return undefined;
+    const caller = { userId: row.user_id, scopes: new Set(row.scopes), key: { id: row.id, expiresAtMs: row.expires_at_ms } };
+    return this.#remember(hash, { caller, lastUsedAtMs: row.last_used_at_ms });
+  }
+
+  async #findSession(hash: string): Promise<CachedCaller | undefined> {
+    const [row] = await this.#database.asAuthenticator((em) =>
+      em.execute<{ id: number; user_id: number; created_at_ms: number; last_used_at_ms: number }[]>('select * from auth_find_session(?)', [
+        Buffer.from(hash, 'hex'),
+      ]),
+    );
+    if (!row) return undefined;
+    const session = { id: row.id, createdAtMs: row.created_at_ms, lastUsedAtMs: row.last_used_at_ms };
+    return this.#remember(hash, {
+      caller: { userId: row.user_id, scopes: new Set(allScopes), session },
+      lastUsedAtMs: row.last_used_at_ms,
+    });
+  }
+
+  #remember(hash: string, cached: CachedCaller): CachedCaller | undefined {
+    if (this.#revoked.has(hash)) return undefined;
+    this.#cache.set(hash, cached);
+    return cached;
+  }
+
+  /** Writes last_used_at at most once a minute. The response does not wait for it. */
+  #updateLastUsed(hash: string, cached: CachedCaller, table: 'api_keys' | 'sessions', id: number | undefined) {
+    const now = this.#now();
+    const lastWrite = Math.max(cached.lastUsedAtMs ?? 0, this.#lastUsedWrites.get(hash) ?? 0);
+    if (now - lastWrite < lastUsedIntervalMs || id === undefined) return;
+    this.#lastUsedWrites.set(hash, now);
+    this.#database
+      .asUser(cached.caller.userId, (em) => em.execute(`update ${table} set last_used_at = now() where id = ?`, [id], 'run'))
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'Updating last_used_at of a key or session failed'));
+  }
+}
+
+/** A key takes precedence over a session. If the key is invalid, the request is rejected even when the session is valid. */
+export function selectCredential(
+  { authorization, sessionToken }: Credentials,
+  { acceptsKeys }: { acceptsKeys: boolean },
+): { key: string; sessionToken?: never } | { key?: never; sessionToken: string } {
+  if (authorization.length > 0 && acceptsKeys) {
+    const [, key] = /^Bearer +(\S+) *$/i.exec(authorization.length === 1 ? (authorization[0] ?? '') : '') ?? [];
+    if (key === undefined) throw malformedKey();
+    return { key };
+  }
+  if (sessionToken !== undefined && authorization.length === 0) return { sessionToken };
+  throw new ProblemError(
+    'unauthenticated',
+    acceptsKeys
+      ? 'Send an API key in the header "Authorization: Bearer <API_KEY>", or sign in.'
+      : 'This operation requires a session. Sign in with POST /api/session and send no API key.',
+  );
+}
+
+function malformedKey(): ProblemError {
+  return new ProblemError('invalid_key', 'The Authorization header does not contain a well-formed API key.');
+}
+
+function hexHash(secret: string): string {
+  return digest('sha256', secret, 'hex');
+}

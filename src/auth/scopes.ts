@@ -1,0 +1,15 @@
+import type { components } from '../../generated/types/monitoring.ts';
+
+export type Scope = components['schemas']['Key']['scopes'][number];
+
+/** All scopes. A scope of the contract that is missing here does not compile. */
+const scopes: Record<Scope, true> = {
+  'monitors:read': true,
+  'monitors:write': true,
+  'providers:read': true,
+  'providers:write': true,
+  'websites:read': true,
+  'websites:write': true,
+};
+
+export const allScopes = Object.keys(scopes) as Scope[];

@@ -1,0 +1,44 @@
+import type { Database } from '../db/database.ts';
+import { ProblemError } from '../errors.ts';
+import { limitFailures } from '../limits/failure-limit.ts';
+import type { Limiters } from '../limits/limiters.ts';
+import { networkOf } from '../limits/rate-limits.ts';
+import { hashPassword, verifyPassword } from './passwords.ts';
+
+/** Checks the passwords of users and slows down guessing. */
+export class SignIn {
+  readonly #database: Database;
+  readonly #perAddress;
+  readonly #perAccount;
+  /** Unknown accounts are checked against this hash, so that they take as long as a wrong password. */
+  readonly #decoyHash = hashPassword('no account has this password');
+
+  constructor(database: Database, limiters: Limiters) {
+    this.#database = database;
+    this.#perAddress = limiters.create('sign-in-address', 5, 15 * 60);
+    this.#perAccount = limiters.create('sign-in-account', 50, 60 * 60);
+  }
+
+  /** Returns the id of the user, or undefined if address and password do not match. */
+  async check(email: string, password: string, address: string): Promise<number | undefined> {
+    const account = email.toLowerCase();
+    return limitFailures(
+      [
+        [this.#perAddress, `${account} ${networkOf(address)}`],
+        [this.#perAccount, account],
+      ],
+      async () => {
+        const [user] = await this.#database.asAuthenticator((em) =>
+          em.execute<{ id: number; password_hash: string | null }[]>('select * from auth_find_user(?)', [email]),
+        );
+        const matches = await verifyPassword(user?.password_hash ?? (await this.#decoyHash), password);
+        const id = matches && user?.password_hash ? user.id : undefined;
+        return { succeeded: id !== undefined, result: id };
+      },
+    );
+  }
+}
+
+export function wrongCredentials(): ProblemError {
+  return new ProblemError('invalid_credentials', 'The e-mail address or the password is wrong.');
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { generateKey } from '../auth/api-key.ts';
+import { allScopes, type Scope } from '../auth/scopes.ts';
+import { ConfigError } from '../config/config.ts';
+
+interface CreateOptions {
+  user: string;
+  name: string;
+  scopes: string;
+  expires?: string;
+}
+
+export function addKeyCommands(program: Command) {
+  const key = program.command('key').description('API keys');
+  key
+    .command('generate')
+    .description('print a new key for OWNER_API_KEY, without storing it')
+    .action(() => console.log(generateKey()));
+  key
+    .command('create')
+    .description('create a key for a user and print it')
+    .requiredOption('--user <email>', 'the owner of the key')
+    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--scopes <scopes>', 'the scopes of the key, separated by commas, or all')
+    .option('--expires <time>', 'when the key expires, such as 2030-01-31T00:00:00Z')
+    .action(createKeyForUser);
+}
+
+async function createKeyForUser({ user, name, scopes: scopeList, expires }: CreateOptions): Promise<void> {
+  const { createKey, expiryError } = await import('../accounts/keys.ts');
+  const { withUser } = await import('./with-database.ts');
+  const scopes = parseScopes(scopeList);
+  const expiresAt = expires === undefined ? null : new Date(expires);
+  const error = expiresAt && expiryError(expiresAt);
+  if (error) throw new ConfigError(`--expires: ${error.message}, such as 2030-01-31T00:00:00Z`);
+  if (!/^\P{Cc}{1,100}$/u.test(name)) throw new ConfigError('--name: must have 1 to 100 characters and no control characters');
+  await withUser(user, async (database, userId) => {
+    const { key } = await database.asUser(userId, (em) => createKey(em, { userId, name, scopes, expiresAt }));
+    console.log(key);
+  });
+}
+
+function parseScopes(text: string): Scope[] {
+  const scopes = text === 'all' ? allScopes : [...new Set(text.split(',').map((scope) => scope.trim()))];
+  const unknown = scopes.filter((scope) => !allScopes.includes(scope as Scope));
+  if (unknown.length > 0)
+    throw new ConfigError(`--scopes: "${unknown.join(', ')}" is not a scope; the scopes are ${allScopes.join(', ')}, or all`);
+  return scopes as Scope[];
+}

@@ -1,0 +1,44 @@
+// The command line. Each command loads its code when it runs, so that small commands start fast.
+import { Command } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { ConfigError } from '../config/config.ts';
+import { OperatorError } from '../errors.ts';
+import { addKeyCommands } from './key.ts';
+import { addMigrateCommand } from './migrate.ts';
+import { addMockCommand } from './mock.ts';
+import { addServeCommands } from './serve.ts';
+import { addUserCommands } from './user.ts';
+
+const program = new Command('sitekeeper')
+  .description('Website registry and monitoring: one service with two HTTP APIs. Settings are environment variables.')
+  .version(packageJson.version);
+
+addServeCommands(program);
+addMigrateCommand(program);
+addMockCommand(program);
+addUserCommands(program);
+addKeyCommands(program);
+
+// Commander would treat an unknown command as an argument of the default command.
+const [, , first = ''] = process.argv;
+if (/^[a-z]/.test(first) && !['help', ...program.commands.map((command) => command.name())].includes(first)) {
+  program.error(`error: unknown command "${first}". Run "sitekeeper --help" for a list of commands.`);
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(toOneLine(error));
+  process.exit(1);
+}
+
+function toOneLine(error: unknown): string {
+  // A name with several addresses causes one error per address.
+  if (error instanceof AggregateError && error.message === '') return toOneLine(error.errors[0]);
+  const { message, code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  if (error instanceof ConfigError) return `Invalid configuration. ${message}`;
+  if (error instanceof OperatorError) return message;
+  if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code))
+    return `Cannot start. The database (DATABASE_URL, MIGRATE_DATABASE_URL) is unreachable: ${message}.`;
+  return `Cannot start. ${message}`;
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { type Config, readConfig } from '../config/config.ts';
+
+export function addMigrateCommand(program: Command) {
+  program
+    .command('migrate')
+    .description('migrate the database to this version and exit')
+    .option('--plan', 'only list the migrations that would run')
+    .action(async ({ plan }: { plan?: true }) => (plan ? printPlan(readConfig()) : migrate(readConfig())));
+}
+
+async function migrate(config: Config): Promise<void> {
+  const [{ openDatabase }, { createLog }] = await Promise.all([import('../runtime/open-database.ts'), import('../telemetry/log.ts')]);
+  const { database } = await openDatabase(config, createLog(config));
+  await database.close();
+}
+
+/** Changes nothing. */
+async function printPlan({ migrateDatabaseUrl, dataFolder }: Config): Promise<void> {
+  const { migrationsFolder } = await import('../db/migrate.ts');
+  const { pending, unknown } = migrateDatabaseUrl
+    ? await (await import('../db/postgres.ts')).planPostgres(migrateDatabaseUrl)
+    : await (await import('../db/embedded.ts')).planEmbedded(dataFolder);
+  if (unknown.length > 0) console.log(`Already run by a newer version: ${unknown.join(', ')}.`);
+  if (pending.length === 0) console.log('Nothing to run: the database is up to date.');
+  else {
+    const names = pending.map((name) => `  ${name}`);
+    console.log(['These migrations would run, in one transaction:', ...names, `They are in ${migrationsFolder}.`].join('\n'));
+  }
+}

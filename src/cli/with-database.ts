@@ -1,0 +1,25 @@
+import { findUserId } from '../accounts/users.ts';
+import { readConfig } from '../config/config.ts';
+import type { Database } from '../db/database.ts';
+import { OperatorError } from '../errors.ts';
+import { openDatabase } from '../runtime/open-database.ts';
+import { createLog } from '../telemetry/log.ts';
+
+/** Opens the database for one command. The embedded database supports one process, so the service must not be running on it. */
+export async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
+  const { database } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }));
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The same for a command about an existing user. */
+export function withUser(email: string, work: (database: Database, userId: number) => Promise<void>): Promise<void> {
+  return withDatabase(async (database) => {
+    const userId = await findUserId(database, email);
+    if (userId === undefined) throw new OperatorError(`There is no account with the address ${email}.`);
+    await work(database, userId);
+  });
+}

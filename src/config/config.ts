@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { OperatorError } from '../errors.ts';
+import * as value from './setting-values.ts';
+
+// The only reader of environment variables. An invalid setting stops the start; there are no silent fallbacks.
+
+/** An invalid setting or option. The message tells the operator what to change. */
+export class ConfigError extends OperatorError {}
+
+const settingsSchema = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: value.whole(0, 65_535).default(3000),
+  DATA_DIR: value.folder.prefault('./data'),
+  DATABASE_URL: value.postgresUrl.optional(),
+  MIGRATE_DATABASE_URL: value.postgresUrl.optional(),
+  DATABASE_POOL_SIZE: value.whole(1, 1000).default(10),
+  REDIS_URL: value.redisUrl.optional(),
+  PUBLIC_URL: value.serviceUrl.optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  OWNER_EMAIL: value.email.default('owner@sitekeeper.localhost'),
+  OWNER_PASSWORD: z.string().min(8).max(128).optional(),
+  OWNER_API_KEY: value.apiKey.optional(),
+  SIGNUP: z.enum(['open', 'closed']).default('closed'),
+  RATE_LIMIT_PER_MINUTE: value.whole(1, 1_000_000).default(600),
+  TRUSTED_PROXIES: value.proxies.default([]),
+  CORS_ORIGINS: value.origins.default(['*']),
+  SECRET_KEY: value.secrets.optional(),
+  MAX_WEBSITES: value.whole(0, 10_000_000).default(100_000),
+  MAX_MONITORS: value.whole(0, 10_000_000).default(1000),
+  MAX_PROVIDERS: value.whole(0, 1_000_000).default(100),
+  RETENTION_DAYS: value.whole(1, 36_500).default(400),
+  SMTP_URL: value.smtpUrl.optional(),
+  MAIL_FROM: value.mailbox.optional(),
+  SLACK_HOSTS: value.hostNames.default([]),
+  TELEGRAM_API_URL: value.serviceUrl.default('https://api.telegram.org'),
+  TWILIO_API_URL: value.serviceUrl.default('https://api.twilio.com'),
+  TWILIO_ACCOUNT_SID: value.twilioAccount.optional(),
+  TWILIO_AUTH_TOKEN: value.token(8, 128).optional(),
+  SMS_FROM: value.smsSender.optional(),
+  METRICS_PORT: value.whole(0, 65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  METRICS_TOKEN: value.token(16, 256).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: value.httpUrl.optional(),
+  OTEL_SERVICE_NAME: z.string().default('sitekeeper'),
+  NET_ALLOW: value.addressRanges.default([]),
+});
+
+export const settingNames = Object.keys(settingsSchema.shape);
+
+export type Config = Readonly<{
+  host: string;
+  port: number;
+  dataFolder: string;
+  /** If absent, the embedded database in the data folder is used. */
+  databaseUrl?: string;
+  migrateDatabaseUrl?: string;
+  databasePoolSize: number;
+  /** If absent, each process counts limits on its own. */
+  redisUrl?: string;
+  /** If absent, the address that the service listens on is used. */
+  publicUrl?: string;
+  logLevel: string;
+  owner: Readonly<{ email: string; password?: string; apiKey?: string }>;
+  signupOpen: boolean;
+  rateLimitPerMinute: number;
+  trustedProxies: string[];
+  corsOrigins: string[];
+  /** Newest first. If absent, the key in the data folder is used. */
+  secretKeys?: Buffer[];
+  maxWebsites: number;
+  maxMonitors: number;
+  maxProviders: number;
+  /** How long statistics and sent alerts are stored. */
+  retentionDays: number;
+  delivery: DeliverySettings;
+  /** Addresses and CIDR ranges that checks and webhooks can reach although they are not public. */
+  netAllow: string[];
+  metrics: MetricsSettings;
+  /** If absent, no spans are recorded. */
+  tracing?: Readonly<{ endpoint: string; serviceName: string }>;
+}>;
+
+/** Where metrics are served: on a separate port, next to the APIs with a token, or not at all. */
+export type MetricsSettings = Readonly<{ host: string; port?: number; token?: string }>;
+
+/** The settings of the channels. A channel whose settings are absent cannot send. */
+export type DeliverySettings = Readonly<{
+  smtpUrl?: string;
+  mailFrom?: value.Mailbox;
+  /** The hosts that a Slack webhook URL can have. */
+  slackHosts: string[];
+  telegramApiUrl: string;
+  twilioApiUrl: string;
+  twilioAccountSid?: string;
+  twilioAuthToken?: string;
+  smsFrom?: string;
+}>;
+
+export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+  // Compose files and CI systems pass an unset variable as an empty one.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = settingsSchema.safeParse(given);
+  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(formatIssue).join('; '));
+  const set = parsed.data;
+  if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) throw new ConfigError('MIGRATE_DATABASE_URL: requires DATABASE_URL');
+  if (set.DATABASE_URL && !set.SECRET_KEY) {
+    throw new ConfigError(
+      'SECRET_KEY: is required with DATABASE_URL. Set 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
+    );
+  }
+  if (!isLoopback(set.METRICS_HOST) && !set.METRICS_TOKEN) {
+    throw new ConfigError(
+      'METRICS_HOST: must be a loopback address unless METRICS_TOKEN is set, so that metrics are not exposed by accident',
+    );
+  }
+  return {
+    host: set.HOST,
+    port: set.PORT,
+    dataFolder: set.DATA_DIR,
+    databasePoolSize: set.DATABASE_POOL_SIZE,
+    logLevel: set.LOG_LEVEL,
+    owner: {
+      email: set.OWNER_EMAIL,
+      ...(set.OWNER_PASSWORD && { password: set.OWNER_PASSWORD }),
+      ...(set.OWNER_API_KEY && { apiKey: set.OWNER_API_KEY }),
+    },
+    signupOpen: set.SIGNUP === 'open',
+    rateLimitPerMinute: set.RATE_LIMIT_PER_MINUTE,
+    trustedProxies: set.TRUSTED_PROXIES,
+    corsOrigins: set.CORS_ORIGINS,
+    maxWebsites: set.MAX_WEBSITES,
+    maxMonitors: set.MAX_MONITORS,
+    maxProviders: set.MAX_PROVIDERS,
+    retentionDays: set.RETENTION_DAYS,
+    delivery: {
+      slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
+      telegramApiUrl: set.TELEGRAM_API_URL,
+      twilioApiUrl: set.TWILIO_API_URL,
+      ...(set.SMTP_URL && { smtpUrl: set.SMTP_URL }),
+      ...(set.MAIL_FROM && { mailFrom: set.MAIL_FROM }),
+      ...(set.TWILIO_ACCOUNT_SID && { twilioAccountSid: set.TWILIO_ACCOUNT_SID }),
+      ...(set.TWILIO_AUTH_TOKEN && { twilioAuthToken: set.TWILIO_AUTH_TOKEN }),
+      ...(set.SMS_FROM && { smsFrom: set.SMS_FROM }),
+    },
+    netAllow: set.NET_ALLOW,
+    metrics: {
+      host: set.METRICS_HOST,
+      ...(set.METRICS_PORT !== undefined && { port: set.METRICS_PORT }),
+      ...(set.METRICS_TOKEN && { token: set.METRICS_TOKEN }),
+    },
+    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.OTEL_EXPORTER_OTLP_ENDPOINT && {
+      tracing: { endpoint: set.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: set.OTEL_SERVICE_NAME },
+    }),
+    ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
+    ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
+    ...(set.SECRET_KEY && { secretKeys: set.SECRET_KEY.map((key) => Buffer.from(key, 'base64')) }),
+  };
+}
+
+/** Whether npm started this process: `npm start` sets this variable. */
+export function isStartedByNpm(): boolean {
+  return process.env.npm_lifecycle_event !== undefined;
+}
+
+// The message does not contain the value, because it may be a secret.
+function formatIssue(issue: z.core.$ZodIssue): string {
+  const message = issue.code === 'custom' ? issue.message : issue.message.replace(/^Invalid input: /, '');
+  return `${String(issue.path[0])}: ${message}`;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}

@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
+import addressparser from 'nodemailer/lib/addressparser';
+import { z } from 'zod';
+import { isWellFormedKey } from '../auth/api-key.ts';
+
+// Schemas for the values of settings, each with the message for an invalid value.
+
+export const whole = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      message: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number);
+
+export const folder = z.string().transform((path) => resolve(path));
+
+export const token = (min: number, max: number) =>
+  z.string().regex(new RegExp(`^[!-~]{${min},${max}}$`), `must have ${min} to ${max} printable ASCII characters and no spaces`);
+
+export const apiKey = z.string().refine(isWellFormedKey, 'must be a well-formed API key ("sitekeeper key generate" prints one)');
+
+export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
+
+export const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' });
+
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform((url) => url.replace(/\/+$/, ''));
+
+/** The base URL of a service: ours, or one that we call. */
+export const serviceUrl = httpUrl.refine((text) => {
+  const url = new URL(text);
+  return `${url.username}${url.password}${url.search}${url.hash}` === '';
+}, 'must not contain a user name, password, query or fragment');
+
+export const smtpUrl = z
+  .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
+  .refine(hasValidLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded');
+
+/** The same format as in the contract: with any other address nobody could sign in. */
+export const email = z
+  .string()
+  .max(254)
+  .regex(fullFormats.email as RegExp, 'must be an e-mail address');
+
+export type Mailbox = Readonly<{ name: string; address: string }>;
+
+/** `alerts@example.com` or `Sitekeeper <alerts@example.com>`. */
+export const mailbox = z.string().transform((text, context): Mailbox => {
+  const [first, second] = addressparser(text);
+  const isSingle = first?.address !== undefined && second === undefined && !/\p{Cc}/u.test(text);
+  if (isSingle && email.safeParse(first.address).success) return first;
+  context.addIssue({ code: 'custom', message: 'must be one e-mail address, such as Sitekeeper <alerts@example.com>' });
+  return z.NEVER;
+});
+
+export const twilioAccount = z.string().regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits');
+
+export const smsSender = z.string().refine(isSmsSender, 'must be a number in E.164 form such as +15005550006, a short code or a sender ID');
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+const listOf = (isEntry: (entry: string) => boolean, message: string) => list.refine((entries) => entries.every(isEntry), { message });
+
+export const addressRanges = listOf(isAddressOrRange, 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8');
+
+const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
+export const proxies = listOf(
+  (entry) => proxyNames.includes(entry) || isAddressOrRange(entry),
+  `must list IP addresses, CIDR ranges or ${proxyNames.join(', ')}`,
+);
+
+export const origins = listOf(
+  (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
+  'must be * or list origins such as https://app.example.com',
+);
+
+export const secrets = list.refine((keys) => keys.length > 0 && keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)), {
+  message: 'must be 32 random bytes in base64 (openssl rand -base64 32); older ones may follow after commas',
+});
+
+export const hostNames = listOf(
+  (text) => !/[\s/\\:?#@[\]]/.test(text) && URL.canParse(`https://${text}`),
+  'must list host names, such as chat.example.com',
+).transform((names) => names.map((name) => new URL(`https://${name}`).hostname));
+
+function isAddressOrRange(entry: string): boolean {
+  const [address = '', bits, rest] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest !== undefined) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function hasValidLogin(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isSmsSender(text: string): boolean {
+  return (
+    /^\+[1-9]\d{1,14}$/.test(text) || /^\d{3,8}$/.test(text) || (/^[A-Za-z0-9][A-Za-z0-9 &+_-]{0,10}$/.test(text) && /[A-Za-z]/.test(text))
+  );
+}

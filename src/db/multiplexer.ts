@@ -1,0 +1,113 @@
+import type { Socket } from 'node:net';
+import type pg from 'pg';
+import type { Connections } from './database.ts';
+import { PipelinedQuery } from './pipelined-query.ts';
+import type { Statement } from './statement.ts';
+
+export type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
+
+/** A connection that concurrent callers share. */
+interface SharedConnection {
+  client: pg.PoolClient;
+  socket: Socket;
+  /** Whether writes are buffered until the end of this turn of the event loop, so that they leave in one packet. */
+  isCorked: boolean;
+  pendingQueries: number;
+  /** When it was acquired or last responded, on the monotonic clock. */
+  lastActiveMs: number;
+  /** False while a statement is being prepared on it: if that fails, every query sent after it fails as well. */
+  acceptsQueries: boolean;
+  /** Reads and writes use different connections, because a write waits for the disk and would delay reads behind it. */
+  readOnly: boolean;
+}
+
+/**
+ * How many queries share a connection. Writes share less, because PostgreSQL commits several transactions with one disk
+ * flush only if they come from different connections.
+ */
+const maxPending = { reads: 8, writes: 4 };
+/** A connection that has not responded for this long is stalled, and no further query should queue behind it. */
+const stalledMs = 5;
+
+/**
+ * Sends the statements of concurrent callers over the same connection without waiting for earlier responses. Most of the
+ * cost of a small statement is waking up a server process; callers that share a connection wake up only one. Each caller
+ * still has its own transaction.
+ */
+export class ConnectionMultiplexer {
+  readonly #pool: Pool;
+  readonly #shared = new Set<SharedConnection>();
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  run(statements: Statement[]): Promise<unknown[][]> {
+    return new Promise((resolve, reject) => {
+      const done = (error: Error | null, rows: unknown[][] = []) => (error ? reject(error) : resolve(rows));
+      const readOnly = statements.every(({ text }) => text.startsWith('select '));
+      const shared = this.#findShared(readOnly);
+      if (shared) return this.#send(statements, shared, done);
+      this.#pool.connect((failed, client) => {
+        if (failed || !client) return reject(failed);
+        const connection: SharedConnection = {
+          client,
+          socket: socketOf(client),
+          isCorked: false,
+          pendingQueries: 0,
+          lastActiveMs: performance.now(),
+          acceptsQueries: true,
+          readOnly,
+        };
+        this.#shared.add(connection);
+        this.#send(statements, connection, done);
+      });
+    });
+  }
+
+  connections(): Connections {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  /** Returns none while somebody waits for a connection, because a connection that is shared on and on is never released. */
+  #findShared(readOnly: boolean): SharedConnection | undefined {
+    if (this.#shared.size === 0 || this.#pool.waitingCount > 0) return undefined;
+    const activeSince = performance.now() - stalledMs;
+    const limit = readOnly ? maxPending.reads : maxPending.writes;
+    for (const connection of this.#shared) {
+      const { acceptsQueries, pendingQueries, lastActiveMs } = connection;
+      if (connection.readOnly === readOnly && acceptsQueries && pendingQueries < limit && lastActiveMs >= activeSince) return connection;
+    }
+    return undefined;
+  }
+
+  #send(statements: Statement[], connection: SharedConnection, done: PipelinedQuery['callback']) {
+    const query = new PipelinedQuery(statements, this.#pool.options.types, (error, rows) => {
+      connection.pendingQueries--;
+      connection.lastActiveMs = performance.now();
+      if (connection.pendingQueries === 0) {
+        this.#shared.delete(connection);
+        connection.client.release(error !== null && query.preparesStatements);
+      }
+      done(error, rows);
+    });
+    connection.pendingQueries++;
+    if (!connection.isCorked) corkForThisTurn(connection);
+    connection.client.query(query);
+    if (query.preparesStatements) connection.acceptsQueries = false;
+  }
+}
+
+function corkForThisTurn(connection: SharedConnection) {
+  connection.isCorked = true;
+  connection.socket.cork();
+  setImmediate(() => {
+    connection.isCorked = false;
+    connection.socket.uncork();
+  });
+}
+
+export function socketOf(client: pg.PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}

@@ -1,0 +1,21 @@
+// All MikroORM entities. They are listed here rather than in app.ts, so that the command line can open the database without
+// loading HTTP code.
+import { ApiKeyEntity } from './accounts/api-key.entity.ts';
+import { SessionEntity } from './accounts/session.entity.ts';
+import { UserEntity } from './accounts/user.entity.ts';
+import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
+import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
+import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
+import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
+import { WebsiteEntity } from './websites/website.entity.ts';
+
+export const entities = [
+  UserEntity,
+  SessionEntity,
+  ApiKeyEntity,
+  WebsiteEntity,
+  MonitorEntity,
+  IncidentEntity,
+  ProviderEntity,
+  NotificationEntity,
+];

@@ -1,0 +1,150 @@
+import type { Context, Middleware } from 'koa';
+import type { Document } from 'openapi-backend';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { anonymous, type Caller } from '../auth/caller.ts';
+import { ProblemError, RetryLaterError, UnknownPath } from '../errors.ts';
+import type { RateLimitStatus, RateLimits } from '../limits/rate-limits.ts';
+import { checkMediaType, readBody } from './body.ts';
+import { Contract, type Operation } from './contract.ts';
+import { type AnyInput, type AnyRules, readInput } from './input.ts';
+import { isSameOrigin } from './same-origin.ts';
+import type { SessionCookie } from './session-cookie.ts';
+
+export interface ApiDefinition {
+  /** The path prefix of every operation. */
+  basePath: string;
+  document: Document;
+  /** Rules<…> of the API's operations. The types of the single operations end here. */
+  rules?: object;
+}
+
+export interface PipelineDeps {
+  authenticator: Pick<Authenticator, 'authenticate'>;
+  rateLimits: RateLimits;
+  sessionCookie: SessionCookie;
+  publicUrl: string;
+  /** Returns the client's address, as reported by trusted proxies. */
+  clientAddress(ctx: Context): string;
+}
+
+/** Handles a request that passed every check. */
+export type OperationHandler = (input: AnyInput, caller: Caller, ctx: Context) => Promise<void>;
+
+/**
+ * The path of every request, for the service and the mock alike: route, authenticate, limit the rate, authorize, read,
+ * validate, handle. The contract fixes the order of the steps, because it decides which error a client sees first.
+ */
+export async function createPipeline(
+  { basePath, document, rules = {} }: ApiDefinition,
+  deps: PipelineDeps,
+  createHandler: (operation: Operation) => OperationHandler,
+): Promise<Middleware> {
+  const contract = await Contract.load(document);
+  const handlers = new Map(contract.operations.map((operation) => [operation, createHandler(operation)]));
+  const rulesByOperation = rules as Record<string, AnyRules>;
+
+  return async (ctx, next) => {
+    if (ctx.path !== basePath && !ctx.path.startsWith(`${basePath}/`)) return next();
+    const match = contract.match(ctx.method, ctx.path.slice(basePath.length));
+    if (!match) return rejectAnonymous(new UnknownPath(), ctx, deps); // 404
+    if ('allow' in match) return handleOtherMethod(match.allow, ctx, deps); // 405
+    const { operation, pathParameters } = match;
+    ctx.state.operation = operation.id;
+
+    const caller = await authenticate(operation, ctx, deps); // 401, 429
+    requireSameOrigin(operation, caller, ctx, deps); // 403
+    requireScopes(operation, caller); // 403
+    requireAcceptable(ctx); // 406
+    checkMediaType(ctx, operation); // 415
+    const body = await readBody(ctx, operation); // 413, 400
+    const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
+    await handlers.get(operation)?.(input, caller, ctx);
+  };
+}
+
+async function authenticate(operation: Operation, ctx: Context, deps: PipelineDeps): Promise<Caller> {
+  if (operation.credentials.length === 0) {
+    enforceRateLimit(ctx, await deps.rateLimits.countAddress(deps.clientAddress(ctx)));
+    return anonymous;
+  }
+  let caller: Caller;
+  try {
+    const credentials = { authorization: authorizationHeaders(ctx), sessionToken: deps.sessionCookie.read(ctx) };
+    caller = await deps.authenticator.authenticate(credentials, { acceptsKeys: operation.credentials.includes('bearerKey') });
+  } catch (error) {
+    return rejectAnonymous(error, ctx, deps);
+  }
+  ctx.state.caller = caller;
+  enforceRateLimit(ctx, await deps.rateLimits.countCaller(caller));
+  return caller;
+}
+
+/** Returns every Authorization header: `headers` contains only the first, and a second one must not pass unnoticed. */
+function authorizationHeaders({ req: { headers, rawHeaders } }: Context): string[] {
+  if (headers.authorization === undefined) return [];
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization');
+}
+
+/**
+ * Rejects a request whose caller is not known. It counts toward the limit of the address, and a client over that limit gets
+ * 429 instead. Errors of the service itself do not count.
+ */
+async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps): Promise<never> {
+  const isClientError = error instanceof ProblemError && !(error instanceof RetryLaterError);
+  const status = await deps.rateLimits.countAddress(deps.clientAddress(ctx), isClientError ? 1 : 0);
+  if (isClientError) enforceRateLimit(ctx, status);
+  else setRateLimitHeaders(ctx, status);
+  throw error;
+}
+
+async function handleOtherMethod(allow: string[], ctx: Context, deps: PipelineDeps) {
+  ctx.set('Allow', allow.join(', '));
+  if (ctx.method !== 'OPTIONS') {
+    const error = new ProblemError('method_not_allowed', `This path supports ${allow.join(', ')}, not ${ctx.method}.`);
+    return rejectAnonymous(error, ctx, deps);
+  }
+  enforceRateLimit(ctx, await deps.rateLimits.countAddress(deps.clientAddress(ctx)));
+  ctx.status = 204;
+}
+
+function enforceRateLimit(ctx: Context, status: RateLimitStatus) {
+  setRateLimitHeaders(ctx, status);
+  const { name, limit, isExceeded, resetSeconds } = status.tightest;
+  if (!isExceeded) return;
+  throw new RetryLaterError(
+    'rate_limited',
+    `The limit for this ${name} is ${limit} ${limit === 1 ? 'request' : 'requests'} per minute. Retry in ${resetSeconds} seconds.`,
+    resetSeconds,
+  );
+}
+
+function setRateLimitHeaders({ res }: Context, { policy, tightest: { name, limit, remaining, resetSeconds } }: RateLimitStatus) {
+  res.setHeader('RateLimit-Policy', policy);
+  res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  res.setHeader('X-RateLimit-Limit', `${limit}`);
+  res.setHeader('X-RateLimit-Remaining', `${remaining}`);
+  res.setHeader('X-RateLimit-Reset', `${resetSeconds}`);
+}
+
+/** Prevents CSRF. It applies to sessions, and to requests that open one; a request with a key cannot be forged by another site. */
+function requireSameOrigin(operation: Operation, caller: Caller, ctx: Context, { publicUrl }: PipelineDeps) {
+  if (operation.method === 'GET' || caller.key || isSameOrigin(ctx, publicUrl)) return;
+  throw new ProblemError(
+    'cross_origin',
+    'A browser request without an API key that changes data must come from the origin of this service.',
+  );
+}
+
+function requireScopes(operation: Operation, caller: Caller) {
+  const missing = operation.scopes.filter((scope) => !caller.scopes.has(scope));
+  if (missing.length === 0) return;
+  const list = missing.map((scope) => `"${scope}"`).join(', ');
+  throw new ProblemError('missing_scope', `This operation requires the scope ${list}, which the key does not have.`);
+}
+
+function requireAcceptable(ctx: Context) {
+  const { accept = '*/*' } = ctx.headers;
+  if (accept !== '*/*' && !ctx.accepts('application/json', 'application/json;charset=utf-8')) {
+    throw new ProblemError('not_acceptable', 'This operation returns application/json, which the Accept header excludes.');
+  }
+}

@@ -1,0 +1,33 @@
+const maxQuoteLength = 200;
+
+/**
+ * Makes a receiver's response fit for an error message: on one line, truncated, without secrets. HTML pages, which proxies
+ * send, are dropped.
+ */
+export function quoteSafely(text: string, secrets: readonly string[]): string {
+  if (/^\s*</.test(text)) return '';
+  const line = redactSecrets(text, secrets)
+    .replace(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
+    .trim();
+  return truncate(line, maxQuoteLength, '…').replace(/\.$/, '');
+}
+
+function redactSecrets(text: string, secrets: readonly string[]): string {
+  // Longer secrets come first, so that a secret that contains another is redacted as a whole.
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')]);
+  const longestFirst = forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
+  return longestFirst.reduce((rest, form) => rest.replace(new RegExp(form.replace(/[^\w]/g, '\\$&'), 'gi'), '****'), text);
+}
+
+/** Truncates to at most `limit` UTF-16 units, including the mark. Never splits what readers see as one character. */
+export function truncate(text: string, limit: number, mark: string, size = (part: string) => part.length): string {
+  if (size(text) <= limit) return text;
+  let kept = '';
+  let remaining = limit - size(mark);
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    remaining -= size(segment);
+    if (remaining < 0) break;
+    kept += segment;
+  }
+  return `${kept.trimEnd()}${mark}`;
+}

@@ -1,0 +1,22 @@
+import { guardedRequest } from '../../net/guarded-request.ts';
+import type { Net } from '../../net/resolve.ts';
+import type { CheckResult } from '../engine/transition.ts';
+import { classifyFailure, type LocalFailure } from './local-failure.ts';
+
+const timeoutMs = 10_000;
+const maxBytes = 64 * 1024;
+const maxUnsizedBytes = 2_000_000;
+const maxRedirects = 5;
+
+/** Up if the last response after redirects is 2xx. A response without Content-Length must also end. */
+export async function checkHttp(url: string, net: Net): Promise<CheckResult | LocalFailure> {
+  const start = performance.now();
+  try {
+    const headers = { 'User-Agent': 'Sitekeeper', Accept: '*/*' };
+    const { status } = await guardedRequest(url, { headers, timeoutMs, maxBytes, maxUnsizedBytes, maxRedirects }, net);
+    if (status >= 200 && status < 300) return { up: true, responseTimeMs: performance.now() - start };
+    return { up: false, cause: `HTTP ${status}`, statusCode: status };
+  } catch (error) {
+    return classifyFailure(error);
+  }
+}

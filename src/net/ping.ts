@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { isIP } from 'node:net';
+import { NetworkError } from './network-error.ts';
+
+/**
+ * Pings addresses. Returns the fastest response of each in milliseconds, or the local error that kept it from being pinged.
+ * Addresses that did not respond are missing from the result.
+ */
+export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number | NetworkError>>;
+
+/** fping comes first, because it pings many addresses with one process. */
+const programs: Record<string, Ping> = { fping: pingWithFping, ping: pingWithPing };
+
+/** Returns the first of these programs that is allowed to ping on this machine. */
+export async function findPing(names = Object.keys(programs)): Promise<Ping | undefined> {
+  for (const name of names) {
+    const responses = await programs[name]?.(['127.0.0.1'], 1).catch(() => undefined);
+    if (typeof responses?.get('127.0.0.1') === 'number') return programs[name];
+  }
+  return undefined;
+}
+
+const requestCount = 3;
+const collectMs = 50;
+
+/** Pings the addresses of concurrent checks with one call. */
+export class Pinger {
+  readonly #ping: Promise<Ping | undefined>;
+  #collected = new Map<string, PromiseWithResolvers<number | NetworkError | undefined>>();
+
+  /** `ping` is undefined if this machine cannot ping. It is a promise, so that the start does not wait for it. */
+  constructor(ping: Promise<Ping | undefined>) {
+    this.#ping = ping;
+  }
+
+  /** Resolves with the fastest response in milliseconds, or undefined if there was none. */
+  ping(address: string): Promise<number | NetworkError | undefined> {
+    if (this.#collected.size === 0) setTimeout(() => void this.#pingCollected(), collectMs);
+    const response = this.#collected.get(address) ?? Promise.withResolvers();
+    this.#collected.set(address, response);
+    return response.promise;
+  }
+
+  async #pingCollected() {
+    const collected = this.#collected;
+    this.#collected = new Map();
+    try {
+      const ping = await this.#ping;
+      if (!ping) throw new NetworkError('local', 'neither fping nor ping can be used on this machine');
+      const responses = await ping([...collected.keys()], requestCount);
+      for (const [address, { resolve }] of collected) resolve(responses.get(address));
+    } catch (error) {
+      for (const { reject } of collected.values()) reject(error);
+    }
+  }
+}
+
+async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number>> {
+  const options = ['-C', String(requests), '-q', '-i', '1', '-t', '2000', '-p', '500'];
+  // It prints one line per address, such as "192.0.2.1 : 0.45 - 0.51", and exits with 1 if some did not respond.
+  const { code, stderr } = await run('fping', [...options, ...addresses.filter(isAddress)]);
+  if (code > 2) throw new NetworkError('local', `fping failed: ${stderr.slice(0, 200)}`);
+  const responses = new Map<string, number>();
+  for (const line of stderr.split('\n')) {
+    const [address = '', listed = ''] = line.split(' : ');
+    const times = listed.split(' ').map(Number.parseFloat).filter(Number.isFinite);
+    if (times.length > 0) responses.set(address.trim(), Math.min(...times));
+  }
+  return responses;
+}
+
+async function pingWithPing(addresses: string[], requests: number): Promise<Map<string, number | NetworkError>> {
+  const responses = new Map<string, number | NetworkError>();
+  await Promise.all(
+    addresses.filter(isAddress).map(async (address) => {
+      const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', '2', address]);
+      const [, fastest] = /= ([\d.]+)\//.exec(stdout) ?? [];
+      if (code > 1) responses.set(address, new NetworkError('local', `ping failed: ${stderr.slice(0, 200)}`));
+      else if (fastest !== undefined) responses.set(address, Number(fastest));
+    }),
+  );
+  return responses;
+}
+
+/** Only IP addresses become arguments, so that nothing can be taken for an option. */
+function isAddress(text: string): boolean {
+  return isIP(text) !== 0;
+}
+
+const timeoutMs = 15_000;
+
+function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number') reject(new NetworkError('local', `${program} cannot be run: ${error.message}`));
+      else resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}

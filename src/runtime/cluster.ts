@@ -1,0 +1,87 @@
+// One service in several processes on one machine. Each worker runs all of `serve`, including the engine: the engine needs no
+// leader, so every worker does its share of the checks, and a worker that dies loses only its own claims.
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Config, ConfigError } from '../config/config.ts';
+import { listenForMetrics } from '../http/metrics-endpoint.ts';
+import { createLog } from '../telemetry/log.ts';
+import { clusterMetrics } from './cluster-metrics.ts';
+import { onShutdown } from './shutdown.ts';
+
+/** Limits how often a worker that cannot start is restarted. */
+const restartDelayMs = 1000;
+
+const ready = { type: 'sitekeeper:ready' };
+const readyWorkers = new Set<Worker>();
+
+/** Starts the workers, replaces those that die, aggregates their metrics, and stops them together. */
+export async function serveInWorkers(config: Config, count: number): Promise<void> {
+  if (!config.databaseUrl) throw new ConfigError('--workers: requires DATABASE_URL, because the embedded database supports one process');
+  const log = createLog(config);
+  if (!config.redisUrl)
+    log.warn('REDIS_URL is not set: each worker counts limits on its own, so clients can exceed them several times over');
+  // The workers accept connections themselves. A connection passed on by the primary would hang if its worker died just then.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({ serialization: 'advanced' }); // JSON would turn a metric that is NaN into null.
+  const metricsSource = clusterMetrics();
+  const { port, ...rest } = config.metrics;
+  const metricsServer = port === undefined ? undefined : await listenForMetrics(metricsSource, { ...rest, port }, log);
+  let boundPort = config.port;
+  cluster.on('listening', (_, { port }) => {
+    boundPort = port;
+  });
+  const start = () => startWorker({ PORT: String(boundPort) });
+  // The first worker takes the port, migrates and creates the owner. If it cannot, it has printed the reason.
+  if (!(await start())) process.exit(1);
+  let stopping = false;
+  cluster.on('exit', async (worker, code, signal) => {
+    if (stopping) return;
+    log.error({ pid: worker.process.pid, code, signal }, 'A worker exited unexpectedly; starting a replacement');
+    await delay(restartDelayMs);
+    if (!stopping) void start();
+  });
+  onShutdown(async (reason) => {
+    stopping = true;
+    const codes = await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && stopWorker(worker, reason)));
+    await metricsServer?.close();
+    if (codes.some((code) => code)) throw new Error('Not every worker could finish its in-flight requests');
+  }, log);
+  await Promise.all(Array.from({ length: count - 1 }, start));
+  if (!stopping) log.info(`${count} workers are ready`);
+}
+
+/** Whether other workers already listen on the port. */
+export function sharesPort(): boolean {
+  return (cluster.worker?.id ?? 1) > 1;
+}
+
+/** Tells the primary that this worker is serving, and can be asked to stop. */
+export function reportReady(): void {
+  process.send?.(ready);
+}
+
+/** Resolves with true once the worker is ready, or with false if it has exited before. */
+function startWorker(settings: Record<string, string>): Promise<boolean> {
+  const worker = cluster.fork(settings);
+  worker.on('error', () => {}); // A message to a worker that has exited fails. The 'exit' event is handled below.
+  return new Promise((resolve) => {
+    worker.on('message', ({ type }: { type?: string }) => {
+      if (type !== ready.type) return;
+      readyWorkers.add(worker);
+      resolve(true);
+    });
+    worker.once('exit', () => {
+      readyWorkers.delete(worker);
+      resolve(false);
+    });
+  });
+}
+
+/** Resolves with the exit code, or null if the worker was not ready yet and was killed. */
+function stopWorker(worker: Worker, reason: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    worker.once('exit', resolve);
+    if (readyWorkers.has(worker)) worker.send({ type: 'sitekeeper:stop', reason });
+    else worker.process.kill();
+  });
+}

@@ -1,0 +1,98 @@
+import cluster from 'node:cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createOwner } from '../accounts/owner.ts';
+import { createApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import type { Database } from '../db/database.ts';
+import { type HttpServer, listen, reservePort } from '../http/server.ts';
+import { type Limiters, memoryLimiters } from '../limits/limiters.ts';
+import { startEngine } from '../monitoring/engine/start-engine.ts';
+import { createLog } from '../telemetry/log.ts';
+import { reportReady, sharesPort } from './cluster.ts';
+import { workerMetrics } from './cluster-metrics.ts';
+import { openDatabase } from './open-database.ts';
+import { onShutdown } from './shutdown.ts';
+import { releaseStartupMemory } from './startup-memory.ts';
+import { startTelemetry } from './telemetry.ts';
+
+/** Runs the service, or one worker of a cluster, until it is stopped. */
+export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
+  const log = createLog(config);
+  const address = await reservePort(config, sharesPort());
+  const { database, secretKeys } = await openDatabase(config, log);
+  const limiters = await openLimiters(config, log);
+  const key = await createOwner(database, config.owner);
+  if (key) announceOwner(config, key, address.publicUrl);
+  const telemetry = await startTelemetry(config, database, log);
+  const { metrics, tracer } = telemetry;
+  const metricsSource = cluster.isWorker ? workerMetrics(metrics.registry) : metrics.registry;
+  const app = await createApp({
+    config,
+    database,
+    limiters,
+    secretKeys,
+    publicUrl: address.publicUrl,
+    log,
+    metrics,
+    tracer,
+    metricsSource,
+  });
+  const server = await listen(address);
+  server.setHandler(app.callback());
+  const stopDeletingExpired = deleteExpiredRegularly(database, log);
+  const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
+  log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
+  onShutdown(async (reason) => {
+    log.info(`${reason}: finishing in-flight requests, then shutting down`);
+    stopDeletingExpired();
+    await Promise.all([stopServing(server, reason), engine?.stop()]);
+    await Promise.all([telemetry.close(), limiters.close(), database.close()]);
+  }, log);
+  releaseStartupMemory(log);
+  reportReady();
+}
+
+/** Loads the Redis client only if it is used. */
+async function openLimiters({ redisUrl }: Config, log: Logger): Promise<Limiters> {
+  if (!redisUrl) return memoryLimiters();
+  const { redisLimiters } = await import('../limits/redis-limiters.ts');
+  return redisLimiters(redisUrl, log);
+}
+
+/** How long load balancers have to notice that /readyz fails. */
+const drainMs = 2000;
+
+/** After Ctrl+C it does not wait for load balancers. */
+async function stopServing(server: HttpServer, reason: string) {
+  server.drain();
+  if (reason !== 'SIGINT') await delay(drainMs);
+  await server.close();
+}
+
+const expiryIntervalMs = 10 * 60 * 1000;
+
+/** Deletes expired sessions and idempotent responses. Several processes can do this at the same time. */
+function deleteExpiredRegularly(database: Database, log: Logger): () => void {
+  const deleteExpired = () =>
+    database
+      .asAuthenticator((em) => em.execute('select auth_delete_expired()', [], 'run'))
+      .catch((error: unknown) => log.warn({ err: error }, 'Deleting expired sessions and responses failed; it will be retried'));
+  const timer = setInterval(deleteExpired, expiryIntervalMs);
+  void deleteExpired();
+  return () => clearInterval(timer);
+}
+
+/** Prints the key to standard output, because secrets must not go through the log. */
+function announceOwner(config: Config, key: string, url: string) {
+  if (config.owner.apiKey) return;
+  console.log(`
+This is the first start. The owner account is ${config.owner.email}. Its API key is
+
+    ${key}
+
+Save it now. Only a hash is stored, so it cannot be shown again. Try it:
+
+    curl -H "Authorization: Bearer ${key}" ${url}/api/v1/websites
+`);
+}

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { isStartedByNpm } from '../config/config.ts';
+
+/** Shorter than the 10 seconds or more that process managers wait before they kill a process. */
+const timeoutMs = 9000;
+const parentCheckMs = 200;
+
+/** Runs `finish` once the process is asked to stop, and exits. The reason is the name of the signal, or says who asked. */
+export function onShutdown(finish: (reason: string) => Promise<void>, log?: Logger) {
+  let stopping = false;
+  const stop = async (reason: string) => {
+    if (stopping) return; // A signal from a terminal also reaches the workers of a cluster, which the primary stops as well.
+    stopping = true;
+    setTimeout(() => {
+      log?.error('Shutdown timed out; closing what is left');
+      process.exit(1);
+    }, timeoutMs);
+    try {
+      await finish(reason);
+      process.exit(0);
+    } catch (error) {
+      log?.error({ err: error }, 'Shutdown failed');
+      process.exit(1);
+    }
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  process.on('message', ({ type, reason }: { type?: string; reason?: string }) => {
+    if (type === 'sitekeeper:stop') void stop(reason ?? 'the primary');
+  });
+  // npm runs us in a shell that does not forward signals. If npm is stopped together with that shell, no signal arrives, but
+  // the parent process changes.
+  if (isStartedByNpm()) {
+    const parent = process.ppid;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      void stop('npm has exited');
+    }, parentCheckMs);
+  }
+}

@@ -1,0 +1,25 @@
+import { type Config, ConfigError } from '../config/config.ts';
+import { startEngine } from '../monitoring/engine/start-engine.ts';
+import { createLog } from '../telemetry/log.ts';
+import { openDatabase } from './open-database.ts';
+import { onShutdown } from './shutdown.ts';
+import { releaseStartupMemory } from './startup-memory.ts';
+import { startTelemetry } from './telemetry.ts';
+
+/** Runs only the engine, next to processes that serve requests. */
+export async function runWorker(config: Config): Promise<void> {
+  const log = createLog(config);
+  if (!config.databaseUrl)
+    throw new ConfigError('worker needs DATABASE_URL: the embedded database supports one process, and that process runs the engine itself');
+  const { database, secretKeys } = await openDatabase(config, log);
+  const telemetry = await startTelemetry(config, database, log);
+  const { metrics, tracer } = telemetry;
+  const engine = startEngine({ config, database, secretKeys, log, metrics, tracer });
+  log.info('Engine started');
+  onShutdown(async (reason) => {
+    log.info(`${reason}: releasing unfinished work, then shutting down`);
+    await engine.stop();
+    await Promise.all([telemetry.close(), database.close()]);
+  }, log);
+  releaseStartupMemory(log);
+}

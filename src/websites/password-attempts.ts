@@ -1,0 +1,34 @@
+import { verifyPassword } from '../auth/passwords.ts';
+import { limitFailures } from '../limits/failure-limit.ts';
+import type { Limiters } from '../limits/limiters.ts';
+import { networkOf } from '../limits/rate-limits.ts';
+import type { Website } from './website.entity.ts';
+
+/** Checks the passwords of websites and slows down guessing. */
+export class PasswordAttempts {
+  readonly #perVisitor;
+  readonly #perWebsite;
+
+  constructor(limiters: Limiters) {
+    this.#perVisitor = limiters.create('website-password-visitor', 5, 15 * 60);
+    this.#perWebsite = limiters.create('website-password', 100, 60 * 60);
+  }
+
+  /** Whether the password gives access to the website. `visitor` identifies who is guessing; without it, the client's address does. */
+  async verify({ id, privacy, passwordHash }: Website, password: string, from: { visitor?: string; address: string }): Promise<boolean> {
+    // No password gives access, so there is nothing to guess and nothing to count. The faster response reveals only the
+    // website's privacy, which the caller can read with the same scope.
+    if (privacy !== 2 || !passwordHash) return false;
+    const visitor = from.visitor === undefined ? `address ${networkOf(from.address)}` : `visitor ${from.visitor}`;
+    return limitFailures(
+      [
+        [this.#perVisitor, `${id} ${visitor}`],
+        [this.#perWebsite, `${id}`],
+      ],
+      async () => {
+        const matches = await verifyPassword(passwordHash, password);
+        return { succeeded: matches, result: matches };
+      },
+    );
+  }
+}
