@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These take longest, and begin first: else one of them would run on alone at the end. */
-const long = '**/test/{start/{start,operate},engine/{our-side,journey,dispatch},contract/{fuzz,mock-agrees,planted-faults}}.test.ts';
+const long =
+  '**/test/{runtime/serve,cli/commands,monitoring/engine/{local-failures,outage},monitoring/alerts/dispatcher,contract/{fuzz,mock-agrees,planted-faults}}.test.ts';
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {

@@ -17,7 +17,7 @@ ${steps(publicUrl).map(stepSection)}
 <h2>Next steps</h2>
 <ul>
 <li>See every operation in the reference of the <a href="websites">website registry</a> and of <a href="monitoring">monitoring</a>. You can try each one there.</li>
-<li>If a request is rejected, the <code>type</code> of the problem is the URL of a page that explains it. <a href="problems">All problems</a></li>
+<li>If a request is rejected, the <code>type</code> of the problem is the URL of a page that explains it. There is a <a href="problems">list of all problems</a>.</li>
 <li>Generate a client in your language from the OpenAPI documents of the <a href="../openapi/websites.yaml">website registry</a> and of
 <a href="../openapi/monitoring.yaml">monitoring</a>. For TypeScript, use the package <code>@sitekeeper/client</code> in
 <code>generated/client</code> of the Sitekeeper repository.</li>

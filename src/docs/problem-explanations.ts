@@ -1,247 +1,258 @@
 import type { ProblemCode } from '../errors.ts';
 
+// The texts are plain text in which `backticks` mark code.
+
 export interface Explanation {
-  /** What it means and when it comes. */
+  /** What the problem means and when it occurs. */
   meaning: string;
-  /** What to do, the likeliest first. */
+  /** What to do, the most likely remedy first. */
   remedies: string[];
 }
 
-/** Every code has one: a code without an explanation does not compile. */
+/** The explanation of every problem. A code without one does not compile. */
 export const explanations: Record<ProblemCode, Explanation> = {
   malformed_request: {
-    meaning: 'What arrived could not be read as HTTP, or the body ended before the length that its `Content-Length` announced.',
+    meaning:
+      'The request is not valid HTTP, its `Host` header is missing, or its body ended before its `Content-Length` was reached. The `detail` contains the reason.',
     remedies: [
-      'Send the request with an ordinary HTTP library or curl.',
-      'Where a proxy stands in between, look at what it passes on; plain HTTP to an https port ends like this, too.',
+      'Send the request with a standard HTTP library or with curl.',
+      'If there is a proxy between you and the service, check what it forwards.',
+      'If the `detail` says that this service is not a proxy, your client sent a CONNECT request. Remove the service from its proxy settings.',
     ],
   },
   malformed_json: {
-    meaning: 'The body says `Content-Type: application/json` and is not valid JSON. The `detail` names the place.',
+    meaning:
+      'The body has `Content-Type: application/json`, but it is not valid JSON. The `detail` contains the message of the JSON parser.',
     remedies: [
-      'Let your language write the JSON (`JSON.stringify`, `json.dumps`) instead of putting strings together.',
-      'In a shell, put single quotes around the body: double quotes inside double quotes are lost.',
-      'Look for a comma after the last entry, single quotes and comments: JSON has none of them.',
+      'Use a JSON library (`JSON.stringify`, `json.dumps`) instead of concatenating strings.',
+      'In a shell, put single quotes around the body. Inside double quotes, the shell removes the double quotes of the JSON.',
+      'Look for a comma after the last entry, single quotes and comments. JSON does not allow them.',
     ],
   },
   duplicate_key: {
     meaning:
-      'An object of the JSON body has the same key twice. Most parsers keep the last one without a word, so it is not clear which value you mean.',
-    remedies: ['Send each key once. The `detail` names the one that stands twice.'],
+      'An object in the JSON body contains the same key more than once. Most parsers silently keep the last value, so it is unclear which value you mean.',
+    remedies: ['Send each key once. The `detail` names the duplicate key.'],
   },
   malformed_encoding: {
     meaning:
-      'The bytes of the body, the form or the query do not fit their encoding: not UTF-8, a broken `%` sequence, or not what `Content-Encoding` or `Content-Length` says.',
+      'The body, the form or the query string is not encoded correctly: it is not UTF-8, it contains an invalid `%` sequence, or the body does not match its `Content-Encoding` or `Content-Length`. The `detail` says which.',
     remedies: [
       'Send UTF-8 everywhere.',
-      'Let a library encode queries and forms (`URLSearchParams`, `urllib.parse.urlencode`, `curl --data-urlencode`); a bare `%` is written `%25`.',
+      'Use a library to encode query strings and forms (`URLSearchParams`, `urllib.parse.urlencode`, `curl --data-urlencode`). A literal `%` is written `%25`.',
     ],
   },
   unauthenticated: {
     meaning:
-      'The request carries neither an API key nor a session. Some operations work only for a signed-in user and take no key: changing the password is one.',
+      'The request has neither an API key nor a session. Some operations, such as changing the password, require a session and do not accept API keys.',
     remedies: [
-      'Send a key in the header `Authorization: Bearer <API_KEY>`.',
-      'In a browser on these pages, sign in.',
-      'You have no key? The first start of the service prints one, the operator makes more with `key create`, and `POST /api/keys` makes them with a key or a session.',
+      'Send an API key in the header `Authorization: Bearer <API_KEY>`.',
+      'On these pages, sign in at the top.',
+      'If the operation requires a session, sign in with `POST /api/session` and send no API key.',
+      'If you have no key: the service prints one on its first start, and the operator can create more with `npm run sitekeeper -- key create`. With a key or a session, you can create keys with `POST /api/keys`.',
     ],
   },
   invalid_key: {
     meaning:
-      'The `Authorization` header holds no key that works: it is not in the form `Bearer stkp_…`, a character is missing or changed, or the key is unknown, has expired or was deleted. A key that does not work is refused even beside a good session.',
+      'The `Authorization` header does not have the form `Bearer stkp_…`, the key has a missing or changed character, or the key is unknown, expired or deleted. An invalid key is rejected even if the request also has a valid session.',
     remedies: [
-      'Check that the whole key was copied: `stkp_` and 36 letters and digits, no blanks, no quotes.',
-      'Is it a key of this service, and not of another installation?',
-      'Make a new key with `POST /api/keys`. Deleting a key also deletes those that it made.',
+      'Check that you copied the whole key: `stkp_` followed by 36 letters and digits, without spaces or quotes.',
+      'Check that the key belongs to this service and not to another installation.',
+      'Create a new key with `POST /api/keys`. If your key was created with another key, it was deleted when that key was deleted.',
     ],
   },
   invalid_session: {
     meaning:
-      'The session has ended: after 7 days without use, after 30 days in any case, by signing out, or because the password was changed.',
-    remedies: ['Sign in again with `POST /api/session`.', 'For programs use an API key: it lasts until it is deleted or expires.'],
+      'The session is unknown or has ended. A session ends after 7 days without use, after 30 days in any case, when you sign out, and when the password is changed in another session or by the operator.',
+    remedies: ['Sign in again with `POST /api/session`.', 'In programs, use an API key instead. It works until it is deleted or expires.'],
   },
   invalid_credentials: {
-    meaning: 'There is no account with this e-mail address and this password. Which of the two is wrong is not said.',
+    meaning: 'No account has this e-mail address and this password. The response does not reveal which of the two is wrong.',
     remedies: [
-      'Check both. Passwords tell capital letters from small ones.',
-      'The owner account has a password only if the operator gave it one: by `OWNER_PASSWORD` before the first start, or later by `npm run sitekeeper -- user password <email>`.',
-      'After 5 failures in 15 minutes the account is shut for your address for a while.',
+      'Check both. Passwords are case-sensitive.',
+      'The owner account has a password only if the operator has set one: with `OWNER_PASSWORD` before the first start, or later with `npm run sitekeeper -- user password <email>`.',
+      'After 5 failed attempts in 15 minutes, further attempts for the account from your address are rejected with `rate_limited` for a while.',
     ],
   },
   missing_scope: {
-    meaning: 'The key works, and does not hold the scope that this operation needs. The `detail` names it. Write does not include read.',
+    meaning:
+      'The key is valid, but it does not have the scope that this operation requires. The `detail` names the scope. Write does not include read.',
     remedies: [
-      'Use a key that holds the scope, or make one with `POST /api/keys`.',
-      'The scopes that an operation needs stand in the reference as `x-required-scopes`.',
+      'Use a key that has the scope, or create one with `POST /api/keys`.',
+      'In the API reference, `x-required-scopes` lists the scopes that an operation requires.',
     ],
   },
   cross_origin: {
     meaning:
-      'A browser sent a request that changes something, with the session cookie or to sign in, from a page of another site. So that no other site can act in your name, this is refused.',
+      'A browser sent a request that changes data from a page of another origin, without an API key: the request used the session cookie, or tried to sign in or sign up. It is rejected so that other sites cannot act on your behalf.',
     remedies: [
-      'From a web page of another origin, use an API key instead of the session.',
-      'Is it the page of this very service? Then the operator must set `PUBLIC_URL` to the address that browsers see.',
+      'On a web page of another origin, use an API key instead of the session.',
+      'If the page belongs to this service, the operator must set `PUBLIC_URL` to the URL that browsers use.',
     ],
   },
   scope_not_held: {
-    meaning: 'A key tried to make a key with a scope that it does not hold itself. No key hands out more than it has.',
-    remedies: [
-      'Ask only for scopes that the calling key holds.',
-      'Call with a key that holds them, or as a signed-in user, who holds all.',
-    ],
+    meaning: 'A key tried to create a key with a scope that it does not have itself. A key cannot grant more than it has.',
+    remedies: ['Request only scopes that the calling key has.', 'Use a key that has the scopes, or sign in: a session has all scopes.'],
   },
   expiry_beyond_own: {
-    meaning: 'A key tried to make a key that would live longer than itself.',
+    meaning: 'A key tried to create a key that expires later than itself.',
     remedies: [
-      'Leave `expires_at` out, and the new key ends with the calling one; or name an earlier time.',
-      'Call with a key that lives longer, or as a signed-in user.',
+      'Leave out `expires_at`, so that the new key expires together with the calling key, or choose an earlier time.',
+      'Use a key that expires later, or sign in.',
     ],
   },
   not_your_key: {
     meaning:
-      'A key may delete itself and the keys that it made, directly or through others. The one you named is yours, but this key did not make it.',
-    remedies: ['Delete it with the key that made it, or as a signed-in user, who may delete every key of the account.'],
+      'A key can delete only itself and the keys created with it, directly or through other keys. The key that you want to delete belongs to you, but it was not created with the calling key.',
+    remedies: ['Delete it with the key that created it, or sign in: with a session you can delete every key of the account.'],
   },
   signup_closed: {
-    meaning: 'This service does not let people make accounts by themselves.',
+    meaning: 'This service does not allow users to create their own accounts.',
     remedies: [
       'Ask the operator for an account.',
-      'Operators: `npm run sitekeeper -- user add <email>` makes one, `SIGNUP=open` opens sign-up to everybody.',
+      'Operators: create an account with `npm run sitekeeper -- user add <email>`, or set `SIGNUP=open` to let anyone create one.',
     ],
   },
   not_found: {
     meaning:
-      'There is nothing at this path, or no such item. An item of another user answers in the same way, so that nobody can find out what others have.',
+      'There are two cases, and the `detail` says which one applies. `No such endpoint…` means that the path is unknown. `Monitor 17 was not found.` means that the resource does not exist or belongs to another user. The response does not reveal which, so that nobody can find out what other users have.',
     remedies: [
-      'Check the path against the reference: the website registry is under `/api/v1`, monitoring under `/api`.',
-      'Check the id: list the items to see those that are there. It may have been deleted.',
-      'Does the key belong to the user whose item it is?',
+      'Unknown path: check it against the API reference. The website registry is under `/api/v1`, monitoring is under `/api`.',
+      'Resource: check the id. List the resources to see which ones exist. It may have been deleted.',
+      'Check that the key belongs to the user who owns the resource.',
     ],
   },
   method_not_allowed: {
-    meaning: 'The path exists, and does not take this method. The `Allow` header lists those that it takes.',
-    remedies: ['Use one of the methods in `Allow`. Websites are updated by PUT or PATCH, everything else by PUT.'],
+    meaning: 'The path exists, but it does not support this method. The `Allow` header lists the supported methods.',
+    remedies: ['Use one of the methods in `Allow`. Websites are updated with PUT or PATCH, all other resources with PUT.'],
   },
   not_acceptable: {
-    meaning: 'The `Accept` header rules out `application/json`, and the operation answers nothing else.',
-    remedies: ['Send `Accept: application/json` or `*/*`, or leave the header out.'],
+    meaning: 'The `Accept` header excludes `application/json`, the only media type that the operation returns.',
+    remedies: ['Send `Accept: application/json` or `*/*`, or leave out the header.'],
   },
   request_timeout: {
-    meaning: 'The request did not arrive in time: its headers have 10 seconds, the whole of it 30.',
+    meaning: 'The request did not arrive in time. The headers and the whole request have 6 seconds to arrive.',
     remedies: [
-      'Repeat it. A POST with an `Idempotency-Key` can be repeated without creating anything twice.',
-      'Look at your connection, and at proxies that hold requests back.',
+      'Retry the request. If it creates a resource, send an `Idempotency-Key`, so that a retry does not create it twice.',
+      'Check your connection, and any proxy that delays requests.',
     ],
   },
   domain_taken: {
     meaning:
-      'You have a website with this domain already. Domains are compared in their normal form: lower case, without `www.`, a port or a path.',
+      'You already have a website with this domain. Domains are compared in normalized form: in lower case, without `www.`, port or path.',
     remedies: [
-      'Find it with `GET /api/v1/domains/{domain}` and update it.',
-      'To repeat a request without fear of creating twice, send an `Idempotency-Key`.',
+      'Find the website with `GET /api/v1/domains/{domain}` and update it.',
+      'To retry a request safely, send an `Idempotency-Key`: a retry then creates nothing and returns the first response.',
     ],
   },
   quota_exceeded: {
-    meaning: 'You have as many keys, websites, monitors or providers as one user may have. The `detail` says which and how many.',
+    meaning:
+      'You have reached the maximum number of keys, websites, monitors or providers per user. The `detail` says which, and how many.',
     remedies: [
-      'Delete what is no longer needed.',
-      'Ask the operator for more: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` set the limits; keys are 100 for everybody.',
+      'Delete what you no longer need.',
+      'Ask the operator for a higher limit: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` are settings. The limit of 100 keys is fixed.',
     ],
   },
   email_taken: {
-    meaning: 'There is an account with this e-mail address already.',
-    remedies: ['Sign in with it instead.', 'If you do not know the password, ask the operator for a new one.'],
+    meaning: 'An account with this e-mail address already exists.',
+    remedies: ['Sign in to that account instead.', 'If you do not know the password, ask the operator to set a new one.'],
   },
   already_created: {
     meaning:
-      'A request with the same `Idempotency-Key` has already made this key. The plain key is stored nowhere, so it cannot be shown again. The `id` of the problem is that of the key.',
+      'An earlier request with the same `Idempotency-Key` created this API key. The service stores only a hash of the key, so it cannot show it again. The `id` in the problem is the id of the key.',
     remedies: [
-      'If you have the key from the first answer, use it.',
-      'If you do not, delete the key with that id and make another, with a new `Idempotency-Key`.',
+      'If you have the key from the first response, use it.',
+      'Otherwise, delete the key with that id and create another one with a new `Idempotency-Key`.',
     ],
   },
   monitor_paused: {
-    meaning: 'You asked for a check of a monitor that is paused.',
-    remedies: ['Resume it first: `PUT /api/monitors/{id}` with `{"is_active": true}`. It is then checked by itself.'],
+    meaning: 'You requested a check of a monitor that is paused.',
+    remedies: ['Resume the monitor with `PUT /api/monitors/{id}` and `{"is_active": true}`. It is then checked automatically.'],
   },
   request_in_progress: {
-    meaning: 'A request with the same `Idempotency-Key` is still running. Both may not run at once, or the item could be created twice.',
-    remedies: ['Wait a moment and repeat: you then get the answer of the first one.'],
+    meaning:
+      'Another request with the same `Idempotency-Key` is still in progress. If both ran at the same time, the resource could be created twice.',
+    remedies: ['Wait a moment and retry. You then get the response of the first request.'],
   },
   precondition_failed: {
-    meaning: 'The item has changed since you read it: it is no longer the version that `If-Match` names. Nothing was written.',
+    meaning: 'The resource has changed since you read it: its version is no longer the one in `If-Match`. Nothing was written.',
     remedies: [
-      'Read the item again, apply your change to what it is now, and send the new `ETag` in `If-Match`.',
-      'Leave `If-Match` out if you want to overwrite whatever is there.',
+      'Read the resource again, apply your change to its current state, and send the new `ETag` in `If-Match`.',
+      'To overwrite the resource regardless of its version, leave out `If-Match`.',
     ],
   },
   body_too_large: {
-    meaning: 'The body has more than 256 KiB.',
+    meaning: 'The body is larger than 256 KiB.',
     remedies: [
-      'Send less in one request. Only lists of excluded addresses and parameters come near that size, and they end at 1,000 lines.',
+      'Send less in one request. Only lists of excluded IP addresses or query parameters can become that large, and each list can have at most 1,000 lines.',
     ],
   },
   unsupported_media_type: {
     meaning:
-      'The `Content-Type` of the body is not the one that the operation takes, its charset is not UTF-8, or its `Content-Encoding` is not supported.',
+      'The `Content-Type` of the body is not the one that the operation accepts, its charset is not UTF-8, or its `Content-Encoding` is not supported. The `detail` says which.',
     remedies: [
-      'The website registry takes forms: `Content-Type: application/x-www-form-urlencoded`, which is what `curl -d` sends.',
-      'Monitoring takes JSON: `Content-Type: application/json`. With curl add `-H "Content-Type: application/json"`.',
+      'The website registry accepts forms: `Content-Type: application/x-www-form-urlencoded`, the default of `curl -d`.',
+      'Monitoring accepts JSON: `Content-Type: application/json`. With curl, add `-H "Content-Type: application/json"`.',
     ],
   },
   validation_failed: {
     meaning:
-      'The request was read, and breaks the contract. `errors` lists every fault at once: where it is (`in`, with `pointer` for the body or `name` for a parameter), a stable `code`, a `message`, and the `line` in a list of lines.',
+      'The request is well-formed, but its content does not follow the API reference. `errors` lists all validation errors. Each entry has a location (`in`, with a `pointer` in the body or the `name` of a parameter or header), a stable `code` and a `message`. Errors in a list of lines also have a `line`.',
     remedies: [
-      'Go through `errors` and mend each one; none is hidden behind another.',
-      '`unknown_field` is most often a typing error: nothing that you send is ignored silently, query parameters that are unknown excepted.',
-      'The reference says what each field takes.',
+      'Fix every entry in `errors`.',
+      '`unknown_field` is usually a typing error. Unknown fields in the body are always rejected. Unknown query parameters are ignored.',
+      'See the API reference for what each field accepts.',
     ],
   },
   idempotency_key_reused: {
     meaning:
-      'The `Idempotency-Key` was used within the last 24 hours for the same operation with another body. A key stands for one request.',
-    remedies: ['Make a new key, such as a random UUID, for each new request; keep it only for repeats of that very request.'],
+      'The `Idempotency-Key` was used for the same operation with a different request within the last 24 hours. An `Idempotency-Key` identifies one request.',
+    remedies: [
+      'Generate a new `Idempotency-Key`, such as a random UUID, for each new request. Reuse it only to retry exactly the same request.',
+    ],
   },
   rate_limited: {
     meaning:
-      'Too many requests in a minute from this key, session, user or address; or too many failed attempts at a password; or too many tests of a provider or checks of a monitor in a row. The `detail` says which.',
+      'A limit was exceeded: requests per minute for a key, session, user or client address, failed password attempts, tests of a provider, or manual checks of a monitor. The `detail` says which.',
     remedies: [
-      'Wait for as many seconds as `Retry-After` says, then repeat.',
-      'The headers `RateLimit` and `X-RateLimit-Remaining` of every answer say how much is left: slow down before it is used up.',
-      'Requests without a key have a tenth of the rate of those with one. Operators set it with `RATE_LIMIT_PER_MINUTE`.',
+      'Wait for the number of seconds in `Retry-After`, then retry.',
+      'The response headers `RateLimit` and `X-RateLimit-Remaining` show how many requests are left. Slow down before the number reaches 0.',
+      'Send a key. Requests without a valid key or session are limited per client address, to a tenth of the limit of a key. Operators: set the limit with `RATE_LIMIT_PER_MINUTE`.',
     ],
   },
   headers_too_large: {
-    meaning: 'The headers of the request have more than 16 KiB in all.',
-    remedies: ['Send fewer or shorter ones. In a browser it is most often cookies: delete those of this site.'],
+    meaning: 'The request headers are larger than 16 KiB in total, or there are more than 200 of them. The `detail` says which.',
+    remedies: ['Send fewer or shorter headers. In a browser, the usual cause is cookies: delete the cookies of this site.'],
   },
   internal_error: {
-    meaning: 'Something went wrong on our side. It is in the log of the service under the `request_id` of the problem.',
+    meaning: 'An unexpected error occurred in the service. The log of the service contains it with the `request_id` of the problem.',
     remedies: [
-      'Repeat the request later; a POST with an `Idempotency-Key`, so that nothing is created twice.',
-      'If it stays, tell the operator the `request_id`.',
+      'Retry later. If the request creates a resource, send an `Idempotency-Key`, so that a retry does not create it twice.',
+      'If the error persists, report the `request_id` to the operator.',
     ],
   },
   delivery_failed: {
     meaning:
-      'The test message was handed to the mail server, Slack, Telegram or the SMS service, and was not accepted. The `detail` holds what the other side said.',
+      'The mail server, Slack, Telegram or the SMS service did not accept the test notification, or could not be reached. The `detail` contains the reason.',
     remedies: [
-      'Check the address, the webhook, the bot token and chat id, or the telephone number of the provider.',
-      'Telegram: the person must have written to the bot first, or the bot be a member of the group.',
-      'If the other side is only out of order for a while, test again later. Alerts are tried again by themselves for 24 hours.',
+      'Check the e-mail address, the webhook URL, the bot token and chat id, or the phone number of the provider.',
+      'Telegram: the recipient must have sent a message to the bot first, or the bot must be a member of the group.',
+      'If the failure is temporary, test again later. Alerts that fail temporarily are retried automatically for 24 hours.',
     ],
   },
   delivery_not_configured: {
-    meaning:
-      'The operator has not set up this way of delivery, so nothing can be sent by it. The `detail` names the setting that is missing.',
+    meaning: 'The operator has not configured this type of delivery, so nothing can be sent. The `detail` names the missing setting.',
     remedies: [
-      'Use a provider of another type. Slack and Telegram need no setting of the operator.',
+      'Use a provider of another type. Slack and Telegram need no configuration by the operator.',
       'Operators: e-mail needs `SMTP_URL` and `MAIL_FROM`; SMS needs `TWILIO_ACCOUNT_SID`, `TWILIO_AUTH_TOKEN` and `SMS_FROM`.',
     ],
   },
   unavailable: {
-    meaning: 'The service is starting, or its database cannot be reached for the moment.',
-    remedies: ['Wait for as many seconds as `Retry-After` says, then repeat.', 'Operators: `GET /readyz` says when it is ready again.'],
+    meaning:
+      'The service cannot process the request at the moment: it is starting or shutting down, its database is unavailable, or too many requests changed the same resource at the same time. The `detail` says which.',
+    remedies: [
+      'Wait for the number of seconds in `Retry-After`, then retry.',
+      'Operators: `GET /readyz` returns 200 when the service is ready again.',
+    ],
   },
 };

@@ -4,19 +4,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
-import type { Answer, ApiClient } from '../support/api-client.ts';
+import type { ApiClient, ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
-import { startCounterparts } from '../support/counterparts.ts';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { startReceivers } from '../support/receivers.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { storedRows } from '../support/stored-rows.ts';
 import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest, withBadInput } from '../support/valid-requests.ts';
 
-let others: Awaited<ReturnType<typeof startCounterparts>>;
+let others: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
 
 beforeAll(async () => {
-  others = await startCounterparts();
+  others = await startReceivers();
   service = await startService({ delivery: others.delivery, signupOpen: true }, { net: others.net });
 });
 afterAll(async () => {
@@ -76,7 +76,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
       const { api } = await service.createUser();
       const foreign = await refused(user, 404, 'not_found', () => send(api, operation, request));
       const unknown = await send(api, operation, { ...request, parameters: { [`${names.inPath}`]: unknownValue(names.inPath) } });
-      expectSameRefusal(foreign, unknown);
+      expectSameProblem(foreign, unknown);
     });
 
   if (names.inBody)
@@ -86,7 +86,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
       const parameters = { id: await createMonitor(own) };
       const foreign = await refused(user, 404, 'not_found', () => send(own.user.api, operation, { ...request, parameters }));
       const json = { [`${names.inBody}`]: unknownValue(names.inBody) };
-      expectSameRefusal(foreign, await send(own.user.api, operation, { ...request, parameters, json }));
+      expectSameProblem(foreign, await send(own.user.api, operation, { ...request, parameters, json }));
     });
 
   if (takesInput(operation))
@@ -102,12 +102,12 @@ async function prepare(operation: ContractOperation): Promise<Sender & { request
   return { ...sender, request: await validRequest(operation.id, sender) };
 }
 
-function send(api: ApiClient, operation: ContractOperation, { json, form, headers, ...place }: ValidRequest): Promise<Answer> {
+function send(api: ApiClient, operation: ContractOperation, { json, form, headers, ...place }: ValidRequest): Promise<ApiResponse> {
   return api.request(operation.method, pathOf(operation, place), { headers, ...(json && { json }), ...(form && { form }) });
 }
 
 /** The refusal, after seeing that it left everything as it was: for the user, and for those made just after. */
-async function refused(user: TestUser, status: number, code: string, attempt: () => Promise<Answer>): Promise<Answer> {
+async function refused(user: TestUser, status: number, code: string, attempt: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const touched = Array.from({ length: 3 }, (_, next) => user.id + next);
   const before = await storedRows(service.database, touched);
   const answer = await attempt();

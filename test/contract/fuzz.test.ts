@@ -2,7 +2,7 @@
 //   FUZZ_SEED=… FUZZ_PATH=… npx vitest run test/contract/fuzz.test.ts -t "createMonitor valid"
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from '../support/api-client.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
 import { faultyRequests, fittingRequests, type GeneratedRequest } from '../support/request-generator.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -78,7 +78,7 @@ function textsOf(parameters: ValidRequest['parameters']): Record<string, string>
 }
 
 /** The faults that are named and not listed. */
-function unexcused({ id, method }: ContractOperation, { body }: Answer): string[] {
+function unexcused({ id, method }: ContractOperation, { body }: ApiResponse): string[] {
   const listed: Record<string, Record<string, string>> = rules;
   const excuses = { ...listed[id], ...(method === 'POST' && listed['every POST that takes an Idempotency-Key']) };
   return (body.errors ?? [body])

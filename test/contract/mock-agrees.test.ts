@@ -2,19 +2,19 @@
 // compared here is the status.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, ApiClient } from '../support/api-client.ts';
+import { ApiClient, type ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
-import { startCounterparts } from '../support/counterparts.ts';
 import { type RunningMock, startMock } from '../support/mock.ts';
+import { startReceivers } from '../support/receivers.ts';
 import { faultyRequests, fittingRequests, type GeneratedRequest } from '../support/request-generator.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { pathOf, type ValidRequest, validRequest } from '../support/valid-requests.ts';
 
-let others: Awaited<ReturnType<typeof startCounterparts>>;
+let others: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
 let mock: RunningMock;
 beforeAll(async () => {
-  others = await startCounterparts();
+  others = await startReceivers();
   [service, mock] = await Promise.all([startService({ delivery: others.delivery, signupOpen: true }, { net: others.net }), startMock()]);
 });
 afterAll(async () => {
@@ -117,13 +117,13 @@ function askBoth(operation: ContractOperation, ofService: ApiClient, path: strin
 }
 
 /** The codes of what the answer refuses: the faults where there are some. */
-function refusalsOf({ status, body }: Answer): string[] {
+function refusalsOf({ status, body }: ApiResponse): string[] {
   if (status < 400) return [];
   return body.errors?.map(({ code }: { code: string }) => code) ?? [body.code];
 }
 
 /** Assigning again is 200 and the first time 201; the mock does not know which it is. */
-function successOr({ status }: Answer): number {
+function successOr({ status }: ApiResponse): number {
   return status === 201 ? 200 : status;
 }
 

@@ -1,8 +1,8 @@
 // The checks that every other test relies on must be able to say no: each fault is planted in a copy of a good answer.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Answer } from '../support/api-client.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
-import { ContractBreach, holdAgainstContract } from '../support/response-check.ts';
+import { ContractViolation, checkAgainstContract } from '../support/response-check.ts';
 import { cases, titleOf } from './dredd/cases.ts';
 import { check } from './dredd/check.ts';
 import { compose, send } from './dredd/draft.ts';
@@ -26,12 +26,12 @@ test.each(faults)('$title is caught', async ({ on, plant, unseen }) => {
   const response = await send(draft);
   draft.after?.();
   const text = await response.text();
-  const good: Answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  const good: ApiResponse = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
   await check(draft, good);
   const copy = { ...good, headers: new Headers(good.headers), body: structuredClone(good.body) };
   plant(copy);
   const { method, path } = compose(draft);
-  if (!unseen) expect(() => holdAgainstContract(method, path, copy)).toThrow(ContractBreach);
+  if (!unseen) expect(() => checkAgainstContract(method, path, copy)).toThrow(ContractViolation);
   await expect(check(draft, copy)).rejects.toThrow();
 });
 

@@ -3,10 +3,10 @@ import http from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { allScopes } from '../../src/auth/scopes.ts';
-import type { Answer } from '../support/api-client.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
-import { startCounterparts } from '../support/counterparts.ts';
-import { holdAgainstContract } from '../support/response-check.ts';
+import { startReceivers } from '../support/receivers.ts';
+import { checkAgainstContract } from '../support/response-check.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { password, signIn, type ValidRequest, validRequest } from '../support/valid-requests.ts';
 import { fault } from './fault.ts';
@@ -18,11 +18,11 @@ const total = 10_000;
 const round = 20;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
 
-let others: Awaited<ReturnType<typeof startCounterparts>>;
+let others: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
 
 beforeAll(async () => {
-  others = await startCounterparts();
+  others = await startReceivers();
   service = await startService({ delivery: others.delivery, signupOpen: true }, { net: others.net });
 });
 afterAll(async () => {
@@ -49,7 +49,7 @@ fault(
           const answer = await send(request);
           try {
             if (answer.status === 500) throw new Error(answer.text);
-            holdAgainstContract(request.method, request.path, answer);
+            checkAgainstContract(request.method, request.path, answer);
           } catch (error) {
             breaches.push(`seed ${seed}, request ${first + index}: ${JSON.stringify(request).slice(0, 1000)}\n${(error as Error).message}`);
           }
@@ -83,7 +83,7 @@ async function keyOf({ api }: TestUser): Promise<{ Authorization: string }> {
   return { Authorization: `Bearer ${body.data.key}` };
 }
 
-function send({ method, path, headers, body }: WireRequest): Promise<Answer> {
+function send({ method, path, headers, body }: WireRequest): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
     const { hostname, port } = new URL(service.url);

@@ -1,6 +1,6 @@
 // Bodies that are made to hurt, requests of other sites, spellings of one name, and many callers at once.
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { Answer } from '../support/api-client.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import {
@@ -35,7 +35,7 @@ async function prepare({ id }: ContractOperation): Promise<ValidRequest> {
   return { ...request, headers: { ...cookie, ...request.headers } };
 }
 
-const send = (operation: ContractOperation, request: ValidRequest, raw?: string, type = operation.body?.mediaType): Promise<Answer> =>
+const send = (operation: ContractOperation, request: ValidRequest, raw?: string, type = operation.body?.mediaType): Promise<ApiResponse> =>
   service.stranger.request(operation.method, pathOf(operation, request), {
     headers: { ...request.headers, ...(raw !== undefined && { 'Content-Type': String(type) }) },
     ...(raw !== undefined && { raw }),
@@ -232,7 +232,7 @@ fault(18, '100 concurrent creations of one domain: one 201, 99 × 409; 50 update
 });
 
 /** How many of so many requests, all under way together, ended with which status. */
-async function atOnce(count: number, request: (index: number) => Promise<Answer>): Promise<Record<number, number>> {
+async function atOnce(count: number, request: (index: number) => Promise<ApiResponse>): Promise<Record<number, number>> {
   const answers = await Promise.all(Array.from({ length: count }, (_, index) => request(index)));
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;

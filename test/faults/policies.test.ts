@@ -1,9 +1,9 @@
 // What one user may see and do of another's: nothing, and nothing tells that it is there.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import type { Answer } from '../support/api-client.ts';
-import { createUserWithRows } from '../support/rows-everywhere.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { createUserWithRows } from '../support/user-with-rows.ts';
 import { createMonitor, createProvider } from '../support/valid-requests.ts';
 import { fault } from './fault.ts';
 
@@ -78,7 +78,7 @@ fault(20, 'A foreign provider in an assignment: byte for byte the answer for an 
   const theirs = await createProvider({ service, user: owner });
   const path = `/api/monitors/${monitorId}/notifications`;
   const unknown = theirs + 1_000_000;
-  const asks: ((providerId: number) => Promise<Answer>)[] = [
+  const asks: ((providerId: number) => Promise<ApiResponse>)[] = [
     (provider_id) => other.api.post(path, { json: { provider_id } }),
     (provider_id) => other.api.post(path, { json: { provider_id, enabled: false } }),
     (provider_id) => other.api.post(path, { json: { provider_id }, headers: { 'Idempotency-Key': `for ${provider_id}` } }),
@@ -100,7 +100,7 @@ fault(20, 'A foreign provider in an assignment: byte for byte the answer for an 
 });
 
 /** Every few seconds a key is looked up again, and its use is written; such a recording is made anew. */
-async function recordedWithKnownKey(ask: () => Promise<Answer>) {
+async function recordedWithKnownKey(ask: () => Promise<ApiResponse>) {
   for (let tries = 1; ; tries++) {
     const recording = await recorded(ask);
     if (tries === 5 || !recording.statements.some((text) => /auth_find_api_key|last_used_at/.test(text))) return recording;
@@ -108,7 +108,7 @@ async function recordedWithKnownKey(ask: () => Promise<Answer>) {
 }
 
 /** What the answer was but for what is the request's own, and what was sent to the database for it, in order. */
-async function recorded(ask: () => Promise<Answer>) {
+async function recorded(ask: () => Promise<ApiResponse>) {
   const query = vi.spyOn(pg.Client.prototype, 'query');
   try {
     const { status, headers, text, body } = await ask();

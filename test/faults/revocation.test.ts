@@ -31,7 +31,7 @@ fault(
     const serve = (settings = {}) => deployment.serve(settings, ['serve', '--no-engine']);
     const [two, three, deaf] = await Promise.all([serve(), serve(), serve({ DATABASE_URL: proxy.url })]);
     // The connection that hears notices stays open, and nothing comes through any more.
-    proxy.silence(/sitekeeper notices/);
+    proxy.silence(/sitekeeper listener/);
     const { body } = await user.api.post('/api/keys', { json: { name: 'Short-lived', scopes: ['monitors:read'] } });
     const { id, key } = body.data;
     const processes = [one, two, three, deaf];

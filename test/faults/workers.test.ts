@@ -2,9 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { claimDueMonitors, leaseSeconds } from '../../src/monitoring/engine/claim.ts';
-import { startCounterparts } from '../support/counterparts.ts';
 import { reopen, urlOf } from '../support/database.ts';
 import type { Running } from '../support/process.ts';
+import { startReceivers } from '../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { scripts, startWebServer } from '../support/web-server.ts';
 import { fault } from './fault.ts';
@@ -136,7 +136,7 @@ fault(
   24,
   'A provider that hangs, one that answers 429, one that resets: the others are on time, theirs arrive later',
   async () => {
-    const others = await startCounterparts();
+    const others = await startReceivers();
     const sender = await startService({ delivery: others.delivery }, { net: others.net, engine: true });
     try {
       const { api, id } = await sender.createUser();

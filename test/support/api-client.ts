@@ -1,6 +1,6 @@
-import { holdAgainstContract } from './response-check.ts';
+import { checkAgainstContract } from './response-check.ts';
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // Tests read answers of every operation; what they may hold was checked against the contract just before.
@@ -35,7 +35,7 @@ export class ApiClient {
   patch = (path: string, options?: Options) => this.request('PATCH', path, options);
   delete = (path: string, options?: Options) => this.request('DELETE', path, options);
 
-  async request(method: string, path: string, { headers = {}, form, json, raw }: Options = {}): Promise<Answer> {
+  async request(method: string, path: string, { headers = {}, form, json, raw }: Options = {}): Promise<ApiResponse> {
     const body = form !== undefined ? new URLSearchParams(form) : json !== undefined ? JSON.stringify(json) : raw;
     const response = await fetch(this.#url + path, {
       method,
@@ -45,7 +45,7 @@ export class ApiClient {
     });
     const text = await response.text();
     const answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
-    holdAgainstContract(method, path, answer, this.#options);
+    checkAgainstContract(method, path, answer, this.#options);
     return answer;
   }
 }

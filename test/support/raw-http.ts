@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
 
-export interface RawAnswer {
+export interface RawResponse {
   /** All that came back, as one character a byte. */
   text: string;
   status: number;
@@ -17,7 +17,7 @@ export interface RawAnswer {
  * A connection to which `send` writes what it likes, without an HTTP client that would know better. Resolves with all
  * that came back when the connection is closed. `stubborn`: it is the service that has to close it.
  */
-export function rawExchange(url: string, send: string | ((socket: Socket) => void), { stubborn = false } = {}): Promise<RawAnswer> {
+export function rawExchange(url: string, send: string | ((socket: Socket) => void), { stubborn = false } = {}): Promise<RawResponse> {
   return new Promise((resolve) => {
     const start = performance.now();
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: stubborn }, () =>
@@ -32,7 +32,7 @@ export function rawExchange(url: string, send: string | ((socket: Socket) => voi
   });
 }
 
-function parse(text: string): Pick<RawAnswer, 'text' | 'status' | 'headers' | 'body'> {
+function parse(text: string): Pick<RawResponse, 'text' | 'status' | 'headers' | 'body'> {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [first = '', ...lines] = head.split('\r\n');
   const headers = new Headers();
@@ -41,7 +41,7 @@ function parse(text: string): Pick<RawAnswer, 'text' | 'status' | 'headers' | 'b
 }
 
 /** One answer, and it is a problem with this status and code. */
-export function expectRawProblem(answer: RawAnswer, status: number, code: string, about: string) {
+export function expectRawProblem(answer: RawResponse, status: number, code: string, about: string) {
   expect([about, answer.status, answer.headers.get('Content-Type')]).toEqual([about, status, 'application/problem+json']);
   expect(JSON.parse(answer.body)).toMatchObject({ status, code, request_id: answer.headers.get('X-Request-Id') });
 }

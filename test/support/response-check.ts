@@ -4,8 +4,8 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
-import { contradictions } from './answer-meaning.ts';
 import { dereference } from './dereference.ts';
+import { contradictions } from './response-consistency.ts';
 
 interface Response {
   status: number;
@@ -36,16 +36,16 @@ const headerAjv = new Ajv({ strict: false, allErrors: true, coerceTypes: true })
 formats.default(headerAjv);
 const compiled = new Map<object, ValidateFunction>();
 
-export class ContractBreach extends Error {}
+export class ContractViolation extends Error {}
 
 /** The mock answers with examples, which know nothing of the request: of them only the form is held. */
-export function holdAgainstContract(method: string, path: string, response: Response, { isMock = false } = {}) {
+export function checkAgainstContract(method: string, path: string, response: Response, { isMock = false } = {}) {
   const pathname = path.split('?')[0] ?? '';
   const api = apis.find(({ root }) => pathname === root || pathname.startsWith(`${root}/`));
   if (!api) return;
   const { operation, parameters } = findOperation(api.document.paths, method, pathname.slice(api.root.length));
   const breach = (what: string) => {
-    throw new ContractBreach(
+    throw new ContractViolation(
       `${method} ${path} (${operation?.operationId ?? 'no operation'}) answered ${response.status}: ${what}\n${response.text}`,
     );
   };

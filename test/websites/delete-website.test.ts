@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -86,7 +86,7 @@ describe('Keys', () => {
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"9"' }]) {
       const foreign = await other.api.delete(path, { headers });
       expect(foreign.status).toBe(404);
-      expectSameRefusal(foreign, await other.api.delete('/api/v1/websites/999999', { headers }));
+      expectSameProblem(foreign, await other.api.delete('/api/v1/websites/999999', { headers }));
     }
     expect((await user.api.get(path)).status).toBe(200);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -78,7 +78,7 @@ describe('Keys', () => {
     const other = await service.createUser();
     const foreign = await lookUp('example.com', {}, other.api);
     expect(foreign.status).toBe(404);
-    expectSameRefusal(foreign, await lookUp('nobodys.example', {}, other.api));
+    expectSameProblem(foreign, await lookUp('nobodys.example', {}, other.api));
     const { body } = await other.api.post('/api/v1/websites', { form: { domain: 'example.com' } });
     expect((await lookUp('example.com', {}, other.api)).body.data.id).toBe(body.data.id);
     expect((await lookUp('example.com')).body.data.id).not.toBe(body.data.id);

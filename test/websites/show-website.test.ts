@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiClient } from '../support/api-client.ts';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -88,7 +88,7 @@ describe('Keys', () => {
     for (const headers of [{}, { 'If-None-Match': '*' }]) {
       const foreign = await show(headers, other.api);
       expect(foreign.status).toBe(404);
-      expectSameRefusal(foreign, await other.api.get('/api/v1/websites/999999', { headers }));
+      expectSameProblem(foreign, await other.api.get('/api/v1/websites/999999', { headers }));
     }
   });
 });

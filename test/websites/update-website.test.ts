@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -89,7 +89,7 @@ describe.each(['PUT', 'PATCH'] as const)('PUT and PATCH: %s', (method) => {
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"1"' }]) {
       const foreign = await other.api.request(method, path, { form, headers });
       expect(foreign.status).toBe(404);
-      expectSameRefusal(foreign, await other.api.request(method, '/api/v1/websites/999999', { form, headers }));
+      expectSameProblem(foreign, await other.api.request(method, '/api/v1/websites/999999', { form, headers }));
     }
     expect((await show()).body.data).toEqual(before);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiClient } from '../support/api-client.ts';
-import { expectSameRefusal } from '../support/same-refusal.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -139,7 +139,7 @@ describe('Keys', () => {
       const foreign = await attempt('wrong', 'ann', undefined, other.api);
       expect(foreign.status).toBe(404);
       const form = { password: 'wrong', visitor: 'ann' };
-      expectSameRefusal(foreign, await other.api.post('/api/v1/websites/999999/verify-password', { form }));
+      expectSameProblem(foreign, await other.api.post('/api/v1/websites/999999/verify-password', { form }));
     }
     expect((await attempt('open sesame', 'ann')).body.data.opens).toBe(true);
     expect((await new ApiClient(service.url).post(`${path}/verify-password`, { form: { password: 'x' } })).status).toBe(401);

@@ -1,60 +1,61 @@
-// Signing in and out, and copying samples.
+// Sign-in and sign-out, and the copy buttons of the samples.
 const { root } = document.documentElement.dataset;
 const account = document.querySelector('.account');
 const summary = account.querySelector('summary');
 const signIn = account.querySelector('[data-sign-in]');
 const signOut = account.querySelector('[data-sign-out]');
-const fault = signIn.querySelector('.fault');
+const errorMessage = signIn.querySelector('.error');
 
-// Scripts cannot see the session cookie. Whether it is worth asking is kept here, so that strangers are not refused at every page.
-const remembered = 'sitekeeper signed in';
+// Scripts cannot read the session cookie. This entry in localStorage records that there may be a session, so that visitors who
+// never signed in do not cause a request with a 401 response on every page.
+const signedInKey = 'sitekeeper signed in';
 
-function show(email) {
+function showAccount(email) {
   summary.textContent = email ? 'Signed in' : 'Sign in';
   account.querySelector('[data-email]').textContent = email ?? '';
   signIn.hidden = Boolean(email);
   signOut.hidden = !email;
-  if (email) localStorage.setItem(remembered, 'yes');
-  else localStorage.removeItem(remembered);
+  if (email) localStorage.setItem(signedInKey, 'yes');
+  else localStorage.removeItem(signedInKey);
 }
 
-async function session(method, body) {
+async function requestSession(method, credentials) {
   const response = await fetch(`${root}api/session`, {
     method,
-    ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    ...(credentials && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(credentials) }),
   });
-  return { ok: response.ok, status: response.status, answer: await response.json() };
+  return { ok: response.ok, status: response.status, body: await response.json() };
 }
 
 signIn.addEventListener('submit', async (event) => {
   event.preventDefault();
-  fault.hidden = true;
+  errorMessage.hidden = true;
   try {
-    const { ok, answer } = await session('POST', Object.fromEntries(new FormData(signIn)));
-    if (!ok) throw new Error(answer.detail);
+    const { ok, body } = await requestSession('POST', Object.fromEntries(new FormData(signIn)));
+    if (!ok) throw new Error(body.detail);
     signIn.reset();
-    show(answer.data.user.email);
+    showAccount(body.data.user.email);
     account.open = false;
   } catch (error) {
-    fault.textContent = error.message;
-    fault.hidden = false;
+    errorMessage.textContent = error.message;
+    errorMessage.hidden = false;
   }
 });
 
 signOut.addEventListener('submit', async (event) => {
   event.preventDefault();
-  await session('DELETE');
-  show();
+  await requestSession('DELETE');
+  showAccount();
   account.open = false;
 });
 
-if (localStorage.getItem(remembered)) {
-  const { ok, status, answer } = await session('GET');
-  if (ok) show(answer.data.user.email);
-  else if (status === 401) show();
+if (localStorage.getItem(signedInKey)) {
+  const { ok, status, body } = await requestSession('GET');
+  if (ok) showAccount(body.data.user.email);
+  else if (status === 401) showAccount();
 }
 
-// Only a page over https or on this very machine may write to the clipboard.
+// Browsers provide the clipboard only on pages that are loaded over https or from localhost.
 for (const sample of navigator.clipboard ? document.querySelectorAll('pre') : []) {
   const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' });
   button.addEventListener('click', async () => {

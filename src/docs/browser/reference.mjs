@@ -1,27 +1,28 @@
-// Shows one API in Swagger UI, which a script before this one has loaded.
-const place = document.getElementById('reference');
-const spec = await (await fetch(place.dataset.spec)).json();
+// Shows one API in Swagger UI, which the page loads before this script.
+const container = document.getElementById('reference');
+const spec = await (await fetch(container.dataset.spec)).json();
 
-// What is tried goes to the server that this page came from, by whatever name it was reached.
-spec.servers = [{ url: new URL(place.dataset.server, location.href).href, description: 'This service' }];
+// "Try it out" sends requests to the server that this page was loaded from, under the host name that the browser used.
+spec.servers = [{ url: new URL(container.dataset.server, location.href).href, description: 'This service' }];
 
-// Scripts cannot set the session cookie, so the dialog asks for the key alone. Browsers send the cookie by themselves.
+// Scripts cannot set the session cookie, so the "Authorize" dialog asks only for an API key. Browsers send the cookie automatically.
 delete spec.components.securitySchemes.sessionCookie;
 const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
-for (const described of [spec, ...operations]) {
-  if (described.security) described.security = described.security.filter((entry) => !('sessionCookie' in entry));
+for (const secured of [spec, ...operations]) {
+  if (secured.security) secured.security = secured.security.filter((requirement) => !('sessionCookie' in requirement));
 }
 
-// Every answer has these, as the page says above; at each of some hundred answers they would hide what matters.
-const everywhere = /^(X-Request-Id|RateLimit|RateLimit-Policy|X-RateLimit-.*)$/;
-const answers = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
-for (const answer of [...answers, ...Object.values(spec.components.responses ?? {})]) {
-  const rest = Object.entries(answer.headers ?? {}).filter(([name]) => !everywhere.test(name));
-  if (rest.length > 0) answer.headers = Object.fromEntries(rest);
-  else delete answer.headers;
+// Every response has these headers, and the page says so above. Repeated at each response, they would hide the other headers.
+const commonHeaders = /^(X-Request-Id|RateLimit|RateLimit-Policy|X-RateLimit-.*)$/;
+const responses = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
+for (const response of [...responses, ...Object.values(spec.components.responses ?? {})]) {
+  const specific = Object.entries(response.headers ?? {}).filter(([name]) => !commonHeaders.test(name));
+  if (specific.length > 0) response.headers = Object.fromEntries(specific);
+  else delete response.headers;
 }
 
-// What is optional starts empty, or with its default. An example such as ?favorite=true or If-Match would spoil the first try.
+// Optional parameters start empty or with their default. Filled in with an example such as favorite=true or If-Match, the first
+// request would return nothing or fail.
 const parameters = Object.values(spec.paths).flatMap((path) => [path, ...Object.values(path)].flatMap((part) => part.parameters ?? []));
 for (const parameter of [...parameters, ...Object.values(spec.components.parameters ?? {})]) {
   if (parameter.required) continue;
@@ -30,7 +31,7 @@ for (const parameter of [...parameters, ...Object.values(spec.components.paramet
   delete parameter.schema?.example;
 }
 
-// A form starts as its first example, and with nothing else in it.
+// A form starts with the values of its first example. All other fields are empty.
 for (const { requestBody } of operations) {
   const form = requestBody?.content['application/x-www-form-urlencoded'];
   if (!form) continue;
@@ -40,15 +41,15 @@ for (const { requestBody } of operations) {
   form.schema = schema;
 }
 
-delete spec.info.contact; // it leads to these pages
+delete spec.info.contact; // It links to these pages.
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followSystem);
 followSystem();
 
-/** Swagger UI sends empty form fields unless told otherwise, and empty means something here: it removes what is stored. */
-const leaveEmptyFieldsOut = () => ({
+/** By default, Swagger UI sends empty form fields. In these APIs an empty field removes the stored value, so it must be left out. */
+const omitEmptyFields = () => ({
   wrapComponents: {
     ParameterIncludeEmpty:
       (Original, { React }) =>
@@ -58,7 +59,7 @@ const leaveEmptyFieldsOut = () => ({
 });
 
 globalThis.SwaggerUIBundle({
-  domNode: place,
+  domNode: container,
   spec,
   deepLinking: true,
   docExpansion: 'list',
@@ -66,5 +67,5 @@ globalThis.SwaggerUIBundle({
   defaultModelExpandDepth: 2,
   displayRequestDuration: true,
   showExtensions: true,
-  plugins: [leaveEmptyFieldsOut],
+  plugins: [omitEmptyFields],
 });

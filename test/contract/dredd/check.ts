@@ -1,14 +1,14 @@
-import type { Answer } from '../../support/api-client.ts';
-import { holdAgainstContract } from '../../support/response-check.ts';
+import type { ApiResponse } from '../../support/api-client.ts';
+import { checkAgainstContract } from '../../support/response-check.ts';
 import { titleOf } from './cases.ts';
 import { compose, type Draft } from './draft.ts';
 
 /** Throws unless the answer is the one that the case is about, keeps the contract, and shows nothing of somebody else. */
-export async function check(draft: Draft, answer: Answer) {
+export async function check(draft: Draft, answer: ApiResponse) {
   const { status, body } = answer;
   if (status !== draft.status) throw new Error(`${titleOf(draft)} was answered with ${status} ${body?.code ?? ''}`);
   const { method, path } = compose(draft);
-  holdAgainstContract(method, path, answer);
+  checkAgainstContract(method, path, answer);
   const faults = [...unlikeExample(draft, body), ...(status < 300 ? [...unlikeRequest(draft, body), ...(await notOwn(draft, body))] : [])];
   if (faults.length > 0) throw new Error(`${titleOf(draft)}: ${faults.join('; ')}`);
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import Dredd, { type Test, type Transaction } from 'dredd';
 import reports from 'dredd/build/reporters/reporterOutputLogger.js';
-import type { Answer } from '../../support/api-client.ts';
+import type { ApiResponse } from '../../support/api-client.ts';
 import { type Case, cases } from './cases.ts';
 import { check } from './check.ts';
 import { setHooks } from './current-hooks.ts';
@@ -23,7 +23,7 @@ export interface Outcome {
  * Runs both contracts through Dredd, in one go: it reads the documents first, and reading takes so long that connections
  * made before would be stale. `plant` may spoil an answer before anybody has looked at it.
  */
-export async function runDredd(world: World, plant: (tried: Case, answer: Answer) => void = () => {}): Promise<Outcome[]> {
+export async function runDredd(world: World, plant: (tried: Case, answer: ApiResponse) => void = () => {}): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const drafts = new WeakMap<Transaction, Draft>();
   const hooked = new Set<Case>();
@@ -85,7 +85,7 @@ function reasonOf({ message, errors = [] }: Test): string {
   return [...new Set([message, ...errors.map((error) => error.message)])].filter(Boolean).join('; ').trim();
 }
 
-function answerOf({ real }: Transaction): Answer {
+function answerOf({ real }: Transaction): ApiResponse {
   const headers = new Headers();
   for (const [name, value] of Object.entries(real.headers)) for (const one of [value].flat()) headers.append(name, one);
   const text = real.body ?? '';
@@ -93,6 +93,6 @@ function answerOf({ real }: Transaction): Answer {
 }
 
 /** What was planted is shown to Dredd too. */
-function showAnswer(transaction: Transaction, { status, headers, text }: Answer) {
+function showAnswer(transaction: Transaction, { status, headers, text }: ApiResponse) {
   transaction.real = { ...transaction.real, statusCode: status, headers: Object.fromEntries(headers), body: text };
 }

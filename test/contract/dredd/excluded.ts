@@ -15,7 +15,7 @@ export const excluded: { answer: string; reason: string; testedIn: string }[] = 
   {
     answer: 'request_in_progress',
     reason: 'the first request must be held while the second comes',
-    testedIn: 'test/access/repeats.test.ts',
+    testedIn: 'test/db/idempotency.test.ts',
   },
 ];
 

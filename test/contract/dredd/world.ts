@@ -1,5 +1,5 @@
 import type { Database } from '../../../src/db/database.ts';
-import { startCounterparts } from '../../support/counterparts.ts';
+import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService } from '../../support/service.ts';
 
 /** The services that the cases need, all on one database, and everybody that messages go to. */
@@ -10,12 +10,12 @@ export interface World {
   strict: TestService;
   /** Nothing may be created, nobody may sign up, no message can leave. */
   bare: TestService;
-  others: Awaited<ReturnType<typeof startCounterparts>>;
+  others: Awaited<ReturnType<typeof startReceivers>>;
   stop(): Promise<void>;
 }
 
 export async function openWorld(database: Database): Promise<World> {
-  const others = await startCounterparts();
+  const others = await startReceivers();
   const { net, delivery } = others;
   const main = await startService({ delivery, signupOpen: true }, { database, net });
   const strict = await startService({ delivery, signupOpen: true, rateLimitPerMinute: 1 }, { database, net });

@@ -1,12 +1,12 @@
 // What could go wrong with an answer. Each fault spoils the answer to a case of its own; the contract run and the
 // response check must catch every one.
-import type { Answer } from '../../support/api-client.ts';
+import type { ApiResponse } from '../../support/api-client.ts';
 
 export interface Fault {
   title: string;
   /** As titleOf names the case. */
   on: string;
-  plant(answer: Answer): void;
+  plant(answer: ApiResponse): void;
   /** It breaks no rule of the contract; only who knows what was asked, and by whom, can see it. */
   unseen?: true;
 }
@@ -119,7 +119,7 @@ function unseen(fault: Fault): Fault {
   return { ...fault, unseen: true };
 }
 
-type Edit = (body: Answer['body']) => unknown;
+type Edit = (body: ApiResponse['body']) => unknown;
 
 function inBody(title: string, on: string, edit: Edit): Fault {
   return {

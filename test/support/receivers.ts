@@ -1,0 +1,54 @@
+import { readConfig } from '../../src/config/config.ts';
+import { parseRanges } from '../../src/net/addresses.ts';
+import type { Net } from '../../src/net/resolve.ts';
+import { createAuthority, trust } from './certificates.ts';
+import { startMailServer } from './mail-server.ts';
+import { scripts, startWebServer } from './web-server.ts';
+
+/** Everybody that messages go to, real servers on loopback, with providers that lead to them. */
+export async function startReceivers() {
+  const authority = await createAuthority();
+  trust(authority);
+  const outside = '127.0.0.9';
+  const mail = await startMailServer();
+  const slack = await startWebServer({ host: outside, certificate: await authority.issue('hooks.slack.com') });
+  const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
+  const twilio = await startWebServer({ script: scripts.accept('{"sid":"SM1","status":"queued","error_message":null}', 201) });
+  /** Names lead to the outside address; only that one may be reached. */
+  const net: Net = { allow: parseRanges([outside]), lookup: async () => [{ address: outside, family: 4 }] };
+  const { delivery } = readConfig({
+    SMTP_URL: `smtp://${mail.host}`,
+    MAIL_FROM: 'Sitekeeper <alerts@sitekeeper.example>',
+    TELEGRAM_API_URL: telegram.url,
+    TWILIO_API_URL: twilio.url,
+    TWILIO_ACCOUNT_SID: `AC${'0123456789abcdef'.repeat(2)}`,
+    TWILIO_AUTH_TOKEN: 'hidden-auth-token',
+    SMS_FROM: '+15005550006',
+  });
+  const providers = {
+    email: { provider_type: 'email', recipient_email: 'ops@example.com' },
+    slack: { provider_type: 'slack', webhook_url: `https://hooks.slack.com:${slack.port}/services/T0/B0/hiddenhidden`, channel: '#ops' },
+    telegram: { provider_type: 'telegram', chat_id: '-100123', token: '123456:hiddenhiddenhiddenhiddenhiddenhid' },
+    sms: { provider_type: 'sms', phone_number: '+4915112345678' },
+  } as const;
+  return {
+    outside,
+    net,
+    delivery,
+    providers,
+    mail,
+    slack,
+    telegram,
+    twilio,
+    /** The texts that each of them was given so far. */
+    received: () => ({
+      email: mail.mails.map(({ parsed }) => (parsed.text ?? '').trim()),
+      slack: slack.requests.map(({ body }) => String(JSON.parse(body).text)),
+      telegram: telegram.requests.map(({ body }) => String(JSON.parse(body).text)),
+      sms: twilio.requests.map(({ body }) => new URLSearchParams(body).get('Body') ?? ''),
+    }),
+    async close() {
+      await Promise.all([mail.close(), slack.close(), telegram.close(), twilio.close()]);
+    },
+  };
+}
