@@ -7,16 +7,17 @@ const bars = [
   { name: 'express', title: 'Express', colour: '#c4cad4' },
 ];
 
-/** Requests a second as a part of what the machine can do at all, one group of bars a scenario. */
+/** Draws requests per second relative to the limit, with one group of bars per scenario. */
 export function chart(results: Result[]): string {
-  const scale = (width - left - 60) / Math.max(1, ...results.flatMap(({ measured }) => bars.map(({ name }) => part(measured, name) ?? 0)));
+  const scale =
+    (width - left - 60) / Math.max(1, ...results.flatMap(({ measured }) => bars.map(({ name }) => relativeRate(measured, name) ?? 0)));
   let y = 46;
   const groups = results.map(({ scenario, measured }) => {
     const drawn = bars.filter(({ name }) => measured[name]);
     const middle = y + (drawn.length * barHeight) / 2;
     const lines = [`<text x="${left - 10}" y="${middle + 4}" text-anchor="end">${scenario}</text>`];
     for (const { name, colour } of drawn) {
-      const value = part(measured, name) ?? 0;
+      const value = relativeRate(measured, name) ?? 0;
       lines.push(`<rect x="${left}" y="${y}" width="${(value * scale).toFixed(1)}" height="${barHeight - 2}" fill="${colour}"/>`);
       lines.push(`<text class="small" x="${(left + value * scale + 5).toFixed(1)}" y="${y + barHeight - 3}">${value.toFixed(2)}</text>`);
       y += barHeight;
@@ -30,7 +31,7 @@ export function chart(results: Result[]): string {
       `<rect x="${left + index * 100}" y="12" width="10" height="10" fill="${colour}"/><text x="${left + 15 + index * 100}" y="21">${title}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 10}" font-family="system-ui, sans-serif" font-size="12">
-<title>Requests a second, as a part of the limit: bare node:http with one prepared statement</title>
+<title>Requests per second relative to the limit, a bare node:http server with one prepared statement</title>
 <style>
   text { fill: #24292f } .small { font-size: 9px }
   @media (prefers-color-scheme: dark) { text { fill: #d0d7de } }
@@ -43,7 +44,7 @@ ${groups.join('\n')}
 `;
 }
 
-function part(measured: Result['measured'], name: string): number | undefined {
-  const [one, limit] = [measured[name], measured.limit];
-  return one && limit ? one.perSecond / limit.perSecond : undefined;
+function relativeRate(measured: Result['measured'], name: string): number | undefined {
+  const [contender, limit] = [measured[name], measured.limit];
+  return contender && limit ? contender.perSecond / limit.perSecond : undefined;
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ticksPerSecond = 100;
 
-/** A server under test, in a process of its own. */
+/** A server under test, in its own process. */
 export class Contender {
   readonly name: string;
   readonly url: string;
@@ -16,13 +16,13 @@ export class Contender {
     this.#child = child;
   }
 
-  /** Starts a script that prints where it listens, and then logs to a file as it would in earnest. */
-  static async start(name: string, script: string[], env: Record<string, string>, logFolder: string): Promise<Contender> {
+  /** Starts a script that prints the address it listens on. Its log goes to a file, as in production. */
+  static async start(name: string, command: string[], settings: Record<string, string>, logFolder: string): Promise<Contender> {
     const log = join(logFolder, `${name}.log`);
     const out = openSync(log, 'w');
-    const child = spawn(process.execPath, script, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', out, out] });
+    const child = spawn(process.execPath, command, { env: { PATH: process.env.PATH, ...settings }, stdio: ['ignore', out, out] });
     closeSync(out);
-    for (let wait = 0; wait < 300; wait++) {
+    for (let attempt = 0; attempt < 300; attempt++) {
       const [, url] = /Listening on (http:[^"\s]+)/.exec(readFileSync(log, 'utf8')) ?? [];
       if (url) return new Contender(name, url, child);
       if (child.exitCode !== null) break;
@@ -32,7 +32,7 @@ export class Contender {
     throw new Error(`${name} did not start:\n${readFileSync(log, 'utf8')}`);
   }
 
-  /** Processor time spent so far, in and for the process. */
+  /** Returns the CPU time of the process so far, user and system time together. */
   cpuSeconds(): number {
     const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
@@ -43,8 +43,20 @@ export class Contender {
   }
 
   async stop() {
-    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    const exited = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#child.kill('SIGTERM');
-    await ended;
+    await exited;
   }
+}
+
+/** Returns the arguments for Node that run `serve` of a checkout. Older checkouts have their entry point at another path. */
+export function serveCommand(checkout: string): string[] {
+  const entry = ['src/cli/bin.mjs', 'src/start.mjs'].map((path) => join(checkout, path)).find((path) => existsSync(path));
+  if (!entry) throw new Error(`${checkout} is not a checkout of Sitekeeper: it has neither src/cli/bin.mjs nor src/start.mjs.`);
+  return [entry, 'serve', '--no-engine'];
+}
+
+export function serveSettings(url: string, { ratePerMinute = 1_000_000 } = {}): Record<string, string> {
+  const secretKey = Buffer.alloc(32, 1).toString('base64');
+  return { DATABASE_URL: url, SECRET_KEY: secretKey, PORT: '0', RATE_LIMIT_PER_MINUTE: String(ratePerMinute) };
 }

@@ -1,9 +1,8 @@
-// How much the engine does: checks a second and core, lateness, memory, claims.
+// Measures the engine: checks per second and core, lateness, memory, claims.
 //   .ci/with-postgres npm run bench:engine
-// The targets run in a process of their own, so that their work is not counted as the engine's.
+// The targets run in a separate process, so that their CPU time is not counted.
 import { fork } from 'node:child_process';
-import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -15,69 +14,63 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
-import { databaseUrl } from '../support/database-url.ts';
 import { scripts, startWebServer } from '../support/web-server.ts';
+import { withDatabase } from './with-database.ts';
 
 const log = pino({ level: 'warn' });
 
 if (process.argv[2] === 'target') {
   const certificate = process.argv[3] ? JSON.parse(process.argv[3]) : undefined;
-  const target = await startWebServer({ script: scripts.accept('ok'), ...(certificate && { certificate }) });
+  const target = await startWebServer({ script: scripts.respond('ok'), ...(certificate && { certificate }) });
   process.send?.(target.port);
-  process.once('disconnect', () => process.exit()); // not to be left behind
+  process.once('disconnect', () => process.exit()); // It must not outlive the benchmark.
 } else {
-  await bench();
+  await withDatabase('bench_engine', bench);
 }
 
-async function bench() {
-  const server = process.env.TEST_DATABASE_URL;
-  if (!server) throw new Error('TEST_DATABASE_URL names no PostgreSQL server. Run this with .ci/with-postgres.');
-  const name = `sitekeeper_bench_${process.pid}`;
-  const url = databaseUrl(server, name);
-  const admin = new pg.Client({ connectionString: server });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  let database: Database | undefined;
+async function bench(url: string) {
+  await migratePostgres(url, url);
+  const database = await openPostgres(url, entities, { poolSize: 4 });
   try {
-    await migratePostgres(url, url);
-    database = await openPostgres(url, entities, { poolSize: 4 });
     const userId = (await createUser(database, 'bench@example.com', undefined)) ?? 0;
     const authority = await createAuthority();
     trust(authority);
 
-    const http = await startTarget();
-    say('http checks');
-    const plain = await rate(database, userId, `http://127.0.0.1:${http.port}/`, 15_000);
-    say('lateness at 70 % of that');
-    const late = await lateness(database, userId, `http://127.0.0.1:${http.port}/`, plain.aSecond * 0.7);
-    http.stop();
-    const https = await startTarget(await authority.issue('localhost.example'));
-    say('https checks');
-    const secure = await rate(database, userId, `https://localhost.example:${https.port}/`, 3000);
-    https.stop();
-    say('claims on 1,000,000 rows');
-    const claims = await claimRate(database, url, userId, 1_000_000);
+    const httpTarget = await startTarget();
+    announce('http checks');
+    const http = await measureChecks(database, userId, `http://127.0.0.1:${httpTarget.port}/`, 15_000);
+    announce('lateness at 70 % of that rate');
+    const atLoad = await measureLateness(database, userId, `http://127.0.0.1:${httpTarget.port}/`, http.perSecond * 0.7);
+    httpTarget.stop();
+    const httpsTarget = await startTarget(await authority.issue('localhost.example'));
+    announce('https checks');
+    const https = await measureChecks(database, userId, `https://localhost.example:${httpsTarget.port}/`, 3000);
+    httpsTarget.stop();
+    announce('claims on 1,000,000 rows');
+    const claims = await measureClaims(database, url, userId, 1_000_000);
     console.table({
-      'http checks a second': { measured: Math.round(plain.aSecond), 'a core': Math.round(plain.aCoreSecond), goal: '2,000 a core' },
-      'https checks a second, fresh TLS': {
-        measured: Math.round(secure.aSecond),
-        'a core': Math.round(secure.aCoreSecond),
-        goal: '350 a core',
+      'http checks per second': {
+        measured: Math.round(http.perSecond),
+        'per core': Math.round(http.perCoreSecond),
+        goal: '2,000 per core',
       },
-      'p99 lateness at 70 %, ms': { measured: Math.round(late.p99), goal: '< 1,000' },
-      'memory for 10,000 monitors, MB': { measured: Math.round(late.megabytes * 10) / 10, goal: '<= 10' },
-      'claims a second, 4 workers': { measured: Math.round(claims.aSecond), goal: '20,000' },
-      'double claims': { measured: claims.doubles, goal: '0' },
+      'https checks per second, a new TLS connection each': {
+        measured: Math.round(https.perSecond),
+        'per core': Math.round(https.perCoreSecond),
+        goal: '350 per core',
+      },
+      'p99 lateness at 70 % load, ms': { measured: Math.round(atLoad.p99), goal: '< 1,000' },
+      'memory for 10,000 monitors, MB': { measured: Math.round(atLoad.megabytes * 10) / 10, goal: '<= 10' },
+      'claims per second, 4 workers': { measured: Math.round(claims.perSecond), goal: '20,000' },
+      'double claims': { measured: claims.duplicates, goal: '0' },
     });
   } finally {
-    await database?.close();
-    await admin.query(`drop database ${name} with (force)`);
-    await admin.end();
+    await database.close();
   }
 }
 
-function say(what: string) {
-  console.error(`measuring ${what} …`);
+function announce(measurement: string) {
+  console.error(`measuring ${measurement} …`);
 }
 
 async function startTarget(certificate?: object): Promise<{ port: number; stop(): void }> {
@@ -88,7 +81,7 @@ async function startTarget(certificate?: object): Promise<{ port: number; stop()
 
 async function seed(database: Database, userId: number, url: string, count: number, intervalSeconds: number) {
   await database.asUser(userId, (em) => em.execute('delete from monitors', [], 'run'));
-  // In portions, because a statement may not run for longer than 15 seconds.
+  // The rows are inserted in batches, because a statement is canceled after 15 seconds.
   for (let left = count; left > 0; left -= 50_000) {
     await database.asUser(userId, (em) =>
       em.execute(
@@ -107,52 +100,52 @@ function engineOf(database: Database, onLateness?: (ms: number) => void): Engine
   return new Engine({ database, net, pinger: new Pinger(Promise.resolve(undefined)), log, metrics });
 }
 
-async function checked(database: Database): Promise<number> {
+async function countChecks(database: Database): Promise<number> {
   const [sum] = await database.asEngine((em) =>
     em.execute<{ count: number }[]>('select coalesce(sum(checks), 0)::int as count from check_hours'),
   );
   return sum?.count ?? 0;
 }
 
-/** All due at once: how quickly they are done, and at what cost of this process's CPU. */
-async function rate(database: Database, userId: number, url: string, count: number) {
+/** Runs checks that are all due at once, and measures the rate and the CPU time of this process. */
+async function measureChecks(database: Database, userId: number, url: string, count: number) {
   await seed(database, userId, url, count, 86_400);
   await database.asEngine((em) => em.execute(`update monitors set next_check_at = now() - interval '1 minute'`, [], 'run'));
   const cpu = process.cpuUsage();
   const start = performance.now();
   const engine = engineOf(database);
   engine.start();
-  while ((await checked(database)) < count && performance.now() - start < 60_000) await pause(100);
+  while ((await countChecks(database)) < count && performance.now() - start < 60_000) await delay(100);
   const seconds = (performance.now() - start) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   await engine.stop();
-  return { aSecond: count / seconds, aCoreSecond: count / ((user + system) / 1e6) };
+  return { perSecond: count / seconds, perCoreSecond: count / ((user + system) / 1e6) };
 }
 
-async function lateness(database: Database, userId: number, url: string, aSecond: number) {
-  const count = Math.round(aSecond * 30);
+async function measureLateness(database: Database, userId: number, url: string, perSecond: number) {
+  const count = Math.round(perSecond * 30);
   await seed(database, userId, url, count, 30);
-  // As after a while of running: each at its phase.
+  // Each monitor is due at its own phase, as in an engine that has been running for a while.
   await database.asEngine((em) =>
     em.execute(`update monitors set next_check_at = now() + ((id * 7919) % 30000) * interval '1 millisecond'`, [], 'run'),
   );
   globalThis.gc?.();
   const before = process.memoryUsage().rss;
-  const late: number[] = [];
-  const engine = engineOf(database, (ms) => late.push(ms));
+  const latenessMs: number[] = [];
+  const engine = engineOf(database, (ms) => latenessMs.push(ms));
   engine.start();
-  await pause(30_000);
+  await delay(30_000);
   await engine.stop();
-  const grown = process.memoryUsage().rss - before;
-  const sorted = late.toSorted((a, b) => a - b);
-  return { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, megabytes: Math.max(0, grown) / 1e6 / (count / 10_000) };
+  const growth = process.memoryUsage().rss - before;
+  const sorted = latenessMs.toSorted((a, b) => a - b);
+  return { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, megabytes: Math.max(0, growth) / 1e6 / (count / 10_000) };
 }
 
-async function claimRate(database: Database, url: string, userId: number, rows: number) {
+async function measureClaims(database: Database, url: string, userId: number, rows: number) {
   await seed(database, userId, 'http://127.0.0.1/', rows, 86_400);
-  await pause(5000); // new monitors are due within that time
+  await delay(5000); // New monitors are due within that time.
   const workers = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url, entities, { poolSize: 1 })));
-  const seen = new Set<number>();
+  const ids = new Set<number>();
   let claimed = 0;
   const start = performance.now();
   const until = start + 10_000;
@@ -162,11 +155,11 @@ async function claimRate(database: Database, url: string, userId: number, rows: 
         const claims = await worker.asEngine((em) => claimDueMonitors(em, 500));
         if (claims.length === 0) return;
         claimed += claims.length;
-        for (const { id } of claims) seen.add(id);
+        for (const { id } of claims) ids.add(id);
       }
     }),
   );
   const seconds = (performance.now() - start) / 1000;
   await Promise.all(workers.map((worker) => worker.close()));
-  return { aSecond: claimed / seconds, doubles: claimed - seen.size };
+  return { perSecond: claimed / seconds, duplicates: claimed - ids.size };
 }

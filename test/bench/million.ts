@@ -1,80 +1,78 @@
-// What a million monitors take on one PostgreSQL: claims and recorded checks a second, and how large the tables become.
+// Measures a million monitors on one PostgreSQL server: claims and recorded checks per second, and the size of the tables.
 //   .ci/with-postgres npm run bench:million
-// No target is called: this is what the database can do. A smaller number of monitors may follow as an argument.
+// No target is called, so this measures only the database. An argument sets another number of monitors.
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
-import { databaseUrl } from '../support/database-url.ts';
+import { withDatabase } from './with-database.ts';
 
 const monitors = Number(process.argv[2] ?? 1_000_000);
 const perUser = 1000;
 const perMillion = 1_000_000 / monitors;
-const server = process.env.TEST_DATABASE_URL;
-if (!server) throw new Error('TEST_DATABASE_URL names no PostgreSQL server. Run this with .ci/with-postgres.');
 
-const name = `sitekeeper_million_${process.pid}`;
-const url = databaseUrl(server, name);
-const admin = new pg.Client({ connectionString: server });
-await admin.connect();
-await admin.query(`create database ${name}`);
-const owner = new pg.Client({ connectionString: url });
+let owner: pg.Client;
 const workers: Database[] = [];
-try {
-  await migratePostgres(url, url);
-  await owner.connect();
-  for (let n = 0; n < 4; n++) workers.push(await openPostgres(url, entities, { poolSize: 1 }));
-  await letOwnerPass();
 
-  say(`${monitors} monitors`);
+await withDatabase('million', async (url) => {
+  await migratePostgres(url, url);
+  owner = new pg.Client({ connectionString: url });
+  await owner.connect();
+  try {
+    for (let n = 0; n < 4; n++) workers.push(await openPostgres(url, entities, { poolSize: 1 }));
+    await bench();
+  } finally {
+    for (const worker of workers) await worker.close();
+    await owner.end();
+  }
+});
+
+async function bench() {
+  await exemptOwnerFromPolicies();
+  announce(`${monitors} monitors`);
   await seedMonitors();
   const fresh = await sizeOf('monitors');
 
-  say('claims and records');
-  await owner.query(`select pg_sleep(3)`); // new monitors are due within that time
+  announce('claims and records');
+  await owner.query(`select pg_sleep(3)`); // New monitors are due within that time.
   const checks = await perSecond(120, checkWithoutTarget);
   await owner.query('vacuum analyze monitors');
   const used = await sizeOf('monitors');
 
-  say('claims');
+  announce('claims');
   await owner.query(`update monitors set next_check_at = now() - interval '1 minute'`);
   await owner.query('vacuum analyze monitors');
   const claims = await perSecond(10, async (worker) => (await worker.asEngine((em) => claimDueMonitors(em, 500))).length);
 
-  say('a day of checks');
+  announce('a day of checks');
   const hours = await simulateDay(Math.min(500, monitors));
-  say('incidents');
+  announce('incidents');
   const incidents = await simulateIncidents(50_000);
 
   console.table({
-    'claims a second, 4 workers': { measured: Math.round(claims) },
-    'checks claimed and recorded a second, 4 workers': { measured: Math.round(checks) },
-    'monitors that this carries at an interval of 60 s': { measured: Math.round(checks * 60) },
+    'claims per second, 4 workers': { measured: Math.round(claims) },
+    'checks claimed and recorded per second, 4 workers': { measured: Math.round(checks) },
+    'monitors that this supports at an interval of 60 s': { measured: Math.round(checks * 60) },
     'a million monitors, table, MB': { measured: megabytes(fresh.table * perMillion) },
     'a million monitors, indexes, MB': { measured: megabytes(fresh.indexes * perMillion) },
-    'the same after a round of checks and a vacuum, table, MB': { measured: megabytes(used.table * perMillion) },
-    'the same after a round of checks and a vacuum, indexes, MB': { measured: megabytes(used.indexes * perMillion) },
-    'check_hours, bytes a row with its indexes': { measured: Math.round(hours.bytesPerRow) },
-    'check_hours, rows a day of a million monitors': { measured: hours.rowsPerMonitor * 1_000_000 },
-    'check_hours, GB a day of a million monitors': { measured: gigabytes(hours.rowsPerMonitor * 1_000_000 * hours.bytesPerRow) },
+    'a million monitors after a round of checks and a vacuum, table, MB': { measured: megabytes(used.table * perMillion) },
+    'a million monitors after a round of checks and a vacuum, indexes, MB': { measured: megabytes(used.indexes * perMillion) },
+    'check_hours, bytes per row with indexes': { measured: Math.round(hours.bytesPerRow) },
+    'check_hours, rows per day of a million monitors': { measured: hours.rowsPerMonitor * 1_000_000 },
+    'check_hours, GB per day of a million monitors': { measured: gigabytes(hours.rowsPerMonitor * 1_000_000 * hours.bytesPerRow) },
     'incident with two alerts, bytes with indexes': { measured: Math.round(incidents) },
-    'GB a year, one incident a month each of a million monitors': { measured: gigabytes(incidents * 12_000_000) },
+    'incidents of a million monitors, one each per month, GB per year': { measured: gigabytes(incidents * 12_000_000) },
   });
-} finally {
-  for (const worker of workers) await worker.close();
-  await owner.end();
-  await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
 }
 
-function say(what: string) {
-  console.error(`measuring ${what} …`);
+function announce(measurement: string) {
+  console.error(`measuring ${measurement} …`);
 }
 
-/** The policies hide everything from the owner, too, who makes the rows here. */
-async function letOwnerPass() {
+/** The owner of the tables creates the rows. Row-level security is forced, so it would apply to the owner as well. */
+async function exemptOwnerFromPolicies() {
   for (const table of ['users', 'monitors', 'incidents', 'providers', 'alerts', 'check_hours']) {
     await owner.query(`alter table ${table} no force row level security`);
   }
@@ -83,7 +81,7 @@ async function letOwnerPass() {
 async function seedMonitors() {
   const users = Math.ceil(monitors / perUser);
   await owner.query(`insert into users (email) select 'user' || n || '@example.com' from generate_series(1, $1::int) n`, [users]);
-  // Once a day, so that within the measurement nothing is due twice.
+  // The interval is a day, so that no monitor is due twice during the measurement.
   await owner.query(
     `insert into monitors (user_id, friendly_name, url, interval_seconds)
      select 1 + n / ${perUser}, 'Shop ' || n, 'https://shop-' || n || '.example.com/health', 86400 from generate_series(0, $1::int - 1) n`,
@@ -99,7 +97,7 @@ async function checkWithoutTarget(worker: Database): Promise<number> {
   return checked.length > 0 ? worker.asEngine((em) => recordResults(em, checked)) : 0;
 }
 
-/** Until nothing is due any more, or the time is over. */
+/** Repeats the work on every worker until nothing is due or the time is over. */
 async function perSecond(seconds: number, work: (worker: Database) => Promise<number>): Promise<number> {
   let done = 0;
   const start = performance.now();
@@ -115,8 +113,8 @@ async function perSecond(seconds: number, work: (worker: Database) => Promise<nu
   return done / ((performance.now() - start) / 1000);
 }
 
-/** Checks every minute, counted as `record.ts` counts them, with a vacuum as often as it would come by itself. */
-async function simulateDay(watched: number): Promise<{ bytesPerRow: number; rowsPerMonitor: number }> {
+/** Counts a check per minute as `record.ts` does, with a vacuum as often as autovacuum would run. */
+async function simulateDay(count: number): Promise<{ bytesPerRow: number; rowsPerMonitor: number }> {
   await owner.query('truncate check_hours');
   for (let hour = 0; hour < 24; hour++) {
     for (let minute = 0; minute < 60; minute++) {
@@ -127,17 +125,17 @@ async function simulateDay(watched: number): Promise<{ bytesPerRow: number; rows
          on conflict (user_id, monitor_id, hour) do update set
            checks = h.checks + 1, failures = h.failures + excluded.failures, total_ms = h.total_ms + excluded.total_ms,
            min_ms = least(h.min_ms, excluded.min_ms), max_ms = greatest(h.max_ms, excluded.max_ms)`,
-        [hour, watched],
+        [hour, count],
       );
     }
     await owner.query('vacuum check_hours');
   }
   const { table, indexes } = await sizeOf('check_hours');
   const { rows } = await owner.query('select count(*)::int as rows from check_hours');
-  return { bytesPerRow: (table + indexes) / rows[0].rows, rowsPerMonitor: rows[0].rows / watched };
+  return { bytesPerRow: (table + indexes) / rows[0].rows, rowsPerMonitor: rows[0].rows / count };
 }
 
-/** Bytes of one that is over, with the two alerts to one provider. */
+/** Returns the bytes of one resolved incident with its two alerts to one provider. */
 async function simulateIncidents(count: number): Promise<number> {
   await owner.query(`insert into providers (user_id, provider_type, recipient_email) select id, 'email', 'ops@example.com' from users`);
   await owner.query(
@@ -151,8 +149,8 @@ async function simulateIncidents(count: number): Promise<number> {
        from incidents i join providers p on p.user_id = i.user_id, unnest(array['down', 'recovered']) as kind`,
   );
   const [incidents, alerts] = [await sizeOf('incidents'), await sizeOf('alerts')];
-  const made = Math.min(count, monitors);
-  return (incidents.table + incidents.indexes + alerts.table + alerts.indexes) / made;
+  const created = Math.min(count, monitors);
+  return (incidents.table + incidents.indexes + alerts.table + alerts.indexes) / created;
 }
 
 async function sizeOf(table: string): Promise<{ table: number; indexes: number }> {

@@ -4,42 +4,42 @@ export interface Scenario {
   name: string;
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
-  /** What the limit is asked instead; it knows no refusals. */
+  /** The path for the limit, which does not implement rejections. */
   limitPath?: string;
   form?: () => string;
-  /** Instead of the key that may do everything. */
+  /** Replaces the key with all scopes. */
   authorization?: string;
-  /** Whether the contender that allows one request a minute is asked. */
+  /** Whether the requests go to the contender that allows one request per minute. */
   overLimit?: boolean;
   status: number;
-  /** How long a round may last, where an address may be refused only so often. */
+  /** The longest duration of a round, because the number of failed attempts per address is limited. */
   atMostSeconds?: number;
-  /** Requests a second, as a part of the limit's, of peer A's and of peer B's. */
-  goals: { limit: number; a?: number; b?: number };
+  /** The goals for requests per second of the service, divided by those of the limit and of the peers. */
+  goals: { limit: number; fastify?: number; express?: number };
 }
 
-let made = 0;
+let counter = 0;
 
 export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
   const website = `/api/v1/websites/${websiteId}`;
-  const reads = { a: 1, b: 2.5 };
+  const reads = { fastify: 1, express: 2.5 };
   return [
     { name: 'show a website', method: 'GET', path: website, status: 200, goals: { limit: 0.7, ...reads } },
     { name: 'show a monitor', method: 'GET', path: `/api/monitors/${monitorId}`, status: 200, goals: { limit: 0.7, ...reads } },
-    { name: 'list 25 websites', method: 'GET', path: '/api/v1/websites?per_page=25', status: 200, goals: { limit: 0.75, b: 2.5 } },
-    { name: 'list 100 websites', method: 'GET', path: '/api/v1/websites?per_page=100', status: 200, goals: { limit: 0.8, b: 2.5 } },
+    { name: 'list 25 websites', method: 'GET', path: '/api/v1/websites?per_page=25', status: 200, goals: { limit: 0.75, express: 2.5 } },
+    { name: 'list 100 websites', method: 'GET', path: '/api/v1/websites?per_page=100', status: 200, goals: { limit: 0.8, express: 2.5 } },
     {
-      name: 'incidents of a year',
+      name: 'list incidents of a year',
       method: 'GET',
       path: `/api/monitors/${monitorId}/incidents?window=1y`,
       status: 200,
-      goals: { limit: 0.7, b: 2.5 },
+      goals: { limit: 0.7, express: 2.5 },
     },
     {
       name: 'create a website',
       method: 'POST',
       path: '/api/v1/websites',
-      form: () => `domain=new-${process.pid}-${++made}.example.com`,
+      form: () => `domain=new-${process.pid}-${++counter}.example.com`,
       status: 201,
       goals: { limit: 0.6 },
     },
@@ -47,12 +47,12 @@ export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
       name: 'update a website',
       method: 'PATCH',
       path: website,
-      form: () => `favorite=${++made % 2 === 0}`,
+      form: () => `favorite=${++counter % 2 === 0}`,
       status: 200,
       goals: { limit: 0.6 },
     },
     {
-      name: 'refuse a bad key (401)',
+      name: 'reject an invalid key (401)',
       method: 'GET',
       path: website,
       limitPath: '/noop',
@@ -62,7 +62,7 @@ export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
       goals: { limit: 0.7 },
     },
     {
-      name: 'refuse over the limit (429)',
+      name: 'reject over rate limit (429)',
       method: 'GET',
       path: website,
       limitPath: '/noop',

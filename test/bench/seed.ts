@@ -8,7 +8,6 @@ export interface Seeded {
   userId: number;
   /** A key with every scope. */
   key: string;
-  /** A key that is far over its limit where RATE_LIMIT_PER_MINUTE is 1. */
   websiteId: number;
   monitorId: number;
 }
@@ -16,7 +15,7 @@ export interface Seeded {
 const websites = 1000;
 const incidents = 500;
 
-/** One user with 1,000 websites and a monitor that had 500 incidents in a year, among other users' rows. */
+/** Creates a user with 1,000 websites and a monitor with 500 incidents in a year, after five others with as many rows. */
 export async function seed(url: string): Promise<Seeded> {
   await migratePostgres(url, url);
   const database = await openPostgres(url, entities, { poolSize: 2 });

@@ -5,58 +5,65 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { expect } from 'vitest';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const pictures = process.env.SCREENSHOTS ?? 'test-results';
+const screenshotFolder = process.env.SCREENSHOTS ?? 'test-results';
 
 export async function launchBrowser(): Promise<Browser> {
   if (!existsSync(executablePath)) {
-    throw new Error(`There is no Chromium at ${executablePath}. Install it (Debian: apt-get install chromium), or name yours in CHROMIUM.`);
+    throw new Error(
+      `There is no Chromium at ${executablePath}. Install it (Debian: apt-get install chromium), or set CHROMIUM to its path.`,
+    );
   }
-  // Chromium's sandbox refuses to run as root, which is what containers run as.
+  // Chromium's sandbox does not work as root, and containers often run as root.
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
 }
 
-export interface Visit extends BrowserContextOptions {
-  /** Console errors that belong to the story, such as a refusal that is asked for. */
+export interface VisitOptions extends BrowserContextOptions {
+  /** Console errors that the test expects, such as one for a 401 that it causes. */
   expected?: RegExp;
 }
 
 /**
- * Opens an address in a fresh profile. The visit fails on any error in the console, breach of the Content-Security-Policy or
- * request to another host, which is never let through; a failed one leaves a picture.
+ * Opens a URL in a new browser profile. The visit fails on any console error, any violation of the Content-Security-Policy and
+ * any request to another host, which is also blocked. A failed visit saves a screenshot.
  */
-export async function visit(browser: Browser, url: string, work: (page: Page) => Promise<unknown>, { expected, ...options }: Visit = {}) {
+export async function visit(
+  browser: Browser,
+  url: string,
+  work: (page: Page) => Promise<unknown>,
+  { expected, ...options }: VisitOptions = {},
+) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(`exception: ${error.message}`));
   page.on('console', (message) => {
     const isExpected = expected?.test(message.text()) ?? false;
-    if (message.type() === 'error' && !isExpected) complaints.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !isExpected) errors.push(`console: ${message.text()}`);
   });
-  await page.exposeFunction('reportBreach', (what: string) => complaints.push(`policy: ${what}`));
-  await page.addInitScript(`addEventListener('securitypolicyviolation', (breach) =>
-    reportBreach(breach.violatedDirective + ' ' + breach.blockedURI + ' ' + breach.sample))`);
+  await page.exposeFunction('reportViolation', (what: string) => errors.push(`policy: ${what}`));
+  await page.addInitScript(`addEventListener('securitypolicyviolation', (violation) =>
+    reportViolation(violation.violatedDirective + ' ' + violation.blockedURI + ' ' + violation.sample))`);
   await context.route('**', (route) => {
-    const asked = new URL(route.request().url());
-    if (asked.origin === new URL(url).origin) return route.continue();
-    complaints.push(`foreign: ${asked.href}`);
+    const requested = new URL(route.request().url());
+    if (requested.origin === new URL(url).origin) return route.continue();
+    errors.push(`other host: ${requested.href}`);
     return route.abort();
   });
   try {
     await page.goto(url, { waitUntil: 'networkidle' });
     await work(page);
-    expect(complaints).toEqual([]);
+    expect(errors).toEqual([]);
   } catch (error) {
-    await mkdir(pictures, { recursive: true });
+    await mkdir(screenshotFolder, { recursive: true });
     const name = (expect.getState().currentTestName ?? 'visit').replace(/\W+/g, '-');
-    await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+    await page.screenshot({ path: join(screenshotFolder, `${name}.png`), fullPage: true });
     throw error;
   } finally {
     await context.close();
   }
 }
 
-/** Whether the page as a whole, not a box in it, must be moved sideways to be read. */
+/** Returns by how many pixels the page itself, not a box in it, is wider than the window. */
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 }

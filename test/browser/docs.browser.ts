@@ -27,13 +27,13 @@ const manyOperationsMs = 180_000;
 const operations = (page: Page) => page.locator('.opblock');
 const operation = (page: Page, id: string) => page.locator(`.opblock[id$="-${id}"]`);
 
-const looks = [
-  { look: 'in light on a desk', colorScheme: 'light', viewport: { width: 1280, height: 900 } },
-  { look: 'in the dark on a phone', colorScheme: 'dark', ...phone },
+const modes = [
+  { mode: 'in light mode on a desktop', colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { mode: 'in dark mode on a phone', colorScheme: 'dark', ...phone },
 ] as const;
 
 describe.each(pages)('%s', (path) => {
-  test.each(looks)('loads $look: fitting, in those colours, without a complaint or another host', ({ colorScheme, viewport }) =>
+  test.each(modes)('loads $mode without horizontal scrolling, errors or requests to other hosts', ({ colorScheme, viewport }) =>
     visit(
       browser,
       service.url + path,
@@ -49,9 +49,9 @@ describe.each(pages)('%s', (path) => {
   );
 });
 
-describe.each(['websites', 'monitoring'])('the reference of %s', (name) => {
+describe.each(['websites', 'monitoring'])('the API reference of %s', (name) => {
   test(
-    'shows every operation on a phone, without a complaint and without moving sideways',
+    'shows every operation on a phone without errors and without horizontal scrolling',
     () =>
       visit(
         browser,
@@ -71,7 +71,7 @@ describe.each(['websites', 'monitoring'])('the reference of %s', (name) => {
     manyOperationsMs,
   );
 
-  test('goes dark while it is open, when the system does', () =>
+  test('switches to dark mode together with the system while it is open', () =>
     visit(browser, `${service.url}/docs/${name}`, async (page) => {
       await operations(page).first().waitFor();
       await page.emulateMedia({ colorScheme: 'dark' });
@@ -79,7 +79,7 @@ describe.each(['websites', 'monitoring'])('the reference of %s', (name) => {
     }));
 });
 
-describe('try it', () => {
+describe('"Try it out"', () => {
   test('lists websites with a key', async () => {
     const { key } = await service.database.asUser(user.id, (em) =>
       createKey(em, { userId: user.id, name: 'Browser', scopes: [...allScopes] }),
@@ -93,7 +93,7 @@ describe('try it', () => {
     });
   });
 
-  test('lists websites for whoever is signed in, on every page, until they sign out', () =>
+  test('lists websites for a signed-in user on every page until sign-out', () =>
     visit(
       browser,
       `${service.url}/docs`,
@@ -114,14 +114,14 @@ describe('try it', () => {
       { expected: /status of 401/ },
     ));
 
-  test('changes things, too: the filled-in form creates a website', () =>
+  test('creates a website with the prefilled form', () =>
     visit(browser, `${service.url}/docs/websites`, async (page) => {
       await signIn(page, password);
       await account(page, 'Signed in').waitFor();
       expect(await tryIt(page, 'createWebsite')).toMatchObject({ status: 201, body: { data: { domain: expect.any(String) } } });
     }));
 
-  test('works by whatever name the service is reached', () =>
+  test('works with any host name of the service', () =>
     visit(browser, `${service.url.replace('127.0.0.1', 'localhost')}/docs/monitoring`, async (page) => {
       await signIn(page, password);
       await account(page, 'Signed in').waitFor();
@@ -129,7 +129,7 @@ describe('try it', () => {
     }));
 });
 
-test('a wrong password is refused in words', () =>
+test('shows a message for a wrong password', () =>
   visit(
     browser,
     `${service.url}/docs`,
@@ -141,7 +141,7 @@ test('a wrong password is refused in words', () =>
     { expected: /status of 401/ },
   ));
 
-test('samples are shown in the language that was chosen, and copied', () =>
+test('shows and copies the samples in the selected language', () =>
   visit(
     browser,
     `${service.url}/docs/getting-started`,
@@ -168,24 +168,24 @@ async function signIn(page: Page, secret: string) {
   await form.getByRole('button', { name: 'Sign in' }).click();
 }
 
-const account = (page: Page, says: 'Sign in' | 'Signed in') => page.locator('.account summary', { hasText: new RegExp(`^${says}$`) });
+const account = (page: Page, label: 'Sign in' | 'Signed in') => page.locator('.account summary', { hasText: new RegExp(`^${label}$`) });
 
-/** Opens an operation, sends it as it is filled in, and reads what the page shows of the answer. */
+/** Opens an operation, sends the prefilled request and returns the response that the page shows. */
 async function tryIt(page: Page, id: string): Promise<{ status: number; body: unknown }> {
   const block = operation(page, id);
   await block.locator('.opblock-summary-control').click();
   await block.locator('.try-out__btn').click();
   await block.locator('.execute').click();
-  const answer = block.locator('.live-responses-table .response');
-  const status = await answer.locator('.response-col_status').textContent();
-  const body = await answer.locator('.highlight-code pre').first().textContent();
+  const response = block.locator('.live-responses-table .response');
+  const status = await response.locator('.response-col_status').textContent();
+  const body = await response.locator('.highlight-code pre').first().textContent();
   return { status: Number.parseInt(status ?? '', 10), body: JSON.parse(body ?? '') };
 }
 
-/** From 0 to 255, of the first that matches. */
+/** Returns the brightness of the first matching element, from 0 to 255. */
 async function brightness(page: Page, selector: string, property: 'color' | 'backgroundColor'): Promise<number> {
-  const colour = await page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
-  const [red = 0, green = 0, blue = 0, opacity = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
-  if (opacity === 0) throw new Error(`${selector} has no ${property} of its own`);
+  const color = await page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+  const [red = 0, green = 0, blue = 0, opacity = 1] = (color.match(/[\d.]+/g) ?? []).map(Number);
+  if (opacity === 0) throw new Error(`${selector} has no ${property}`);
   return (red + green + blue) / 3;
 }

@@ -12,7 +12,7 @@ import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { launchBrowser, visit } from './browser.ts';
 
-// The samples of the getting-started page, copied from the page and run as a reader would. Needs curl and Python 3.
+// Copies the samples of the getting-started page and runs them, as a reader would. It requires curl and Python 3.
 
 let service: TestService;
 let mailServer: MailServer;
@@ -36,7 +36,7 @@ afterAll(async () => {
 const run = promisify(execFile);
 type Runner = (samples: string[], env: NodeJS.ProcessEnv) => Promise<string[]>;
 
-/** Each sample in a file of its own. */
+/** Runs each sample as a separate file. */
 const inFiles =
   (command: string, ending: string): Runner =>
   async (samples, env) => {
@@ -49,7 +49,7 @@ const inFiles =
     return printed;
   };
 
-/** All in one shell, because later ones use what earlier ones have set. */
+/** Runs all samples in one shell, because later ones use variables that earlier ones set. */
 const inShell: Runner = async (samples, env) => {
   const { stdout } = await run('bash', ['-c', samples.join('\necho; echo ----\n')], { env });
   return stdout.split('----');
@@ -61,7 +61,7 @@ const languages: [string, Runner][] = [
   ['python', inFiles('python3', 'py')],
 ];
 
-test.each(languages)('the samples in %s work when they are pasted: key, website, monitor, alert', async (language, runner) => {
+test.each(languages)('the %s samples create a key, a website, a monitor and an alert when they are pasted', async (language, runner) => {
   const user = await service.createUser();
   const { key } = await service.database.asUser(user.id, (em) => createKey(em, { userId: user.id, name: 'First', scopes: [...allScopes] }));
   let samples: string[] = [];

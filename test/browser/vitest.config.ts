@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-// The docs in a real browser. Apart from `npm test`, which needs nothing but npm.
+// Tests the docs in a real browser. They are not part of `npm test`, which requires only npm.
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, settingNames } from '../../src/config/config.ts';
 
-test('docs/configuration.md has a row for each setting, and for nothing else', () => {
+test('docs/configuration.md has one row for each setting', () => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   expect(page.match(/(?<=^\| `)\w+/gm)?.sort()).toEqual(settingNames.toSorted());
 });
 
-describe('how messages leave', () => {
-  test('without any setting: Slack and Telegram at their own addresses, mail and SMS not set up', () => {
+describe('delivery settings', () => {
+  test('by default, Slack and Telegram use their public APIs, and e-mail and SMS are not configured', () => {
     expect(readConfig({})).toMatchObject({ netAllow: [] });
     expect(readConfig({}).delivery).toEqual({
       slackHosts: ['hooks.slack.com'],
@@ -17,7 +17,7 @@ describe('how messages leave', () => {
     });
   });
 
-  test('all of them set', () => {
+  test('reads every delivery setting', () => {
     const config = readConfig({
       SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
       MAIL_FROM: '"Keeper, Site" <alerts@example.com>',
@@ -42,7 +42,7 @@ describe('how messages leave', () => {
     });
   });
 
-  test.each(['+15005550006', '12345', 'Sitekeeper', 'A 1'])('SMS_FROM %s', (SMS_FROM) =>
+  test.each(['+15005550006', '12345', 'Sitekeeper', 'A 1'])('accepts %j for SMS_FROM', (SMS_FROM) =>
     expect(readConfig({ SMS_FROM }).delivery.smsFrom).toBe(SMS_FROM),
   );
 
@@ -67,19 +67,19 @@ describe('how messages leave', () => {
     ['METRICS_TOKEN', 'hidden'],
     ['METRICS_HOST', '0.0.0.0'],
     ['NET_ALLOW', 'hidden.example.com'],
-  ])('%s=%j stops the start, and the message does not repeat it', (name, value) => {
+  ])('rejects %s=%j, with a message that does not contain the value', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name}: must `));
     expect(read).not.toThrow(/hidden/i);
   });
 
-  test('a fault is named once', () =>
+  test('reports one error for each setting', () =>
     expect(() => readConfig({ SMTP_URL: 'mail.example.com' })).toThrow(/^SMTP_URL: must be an smtp:\/\/ or smtps:\/\/ URL$/));
 });
 
-describe('how we are reached', () => {
-  test('PUBLIC_URL is kept without a slash at its end', () =>
+describe('PUBLIC_URL', () => {
+  test('loses its trailing slash', () =>
     expect(readConfig({ PUBLIC_URL: 'https://sitekeeper.example.com/' })).toMatchObject({ publicUrl: 'https://sitekeeper.example.com' }));
 
   test.each([
@@ -87,7 +87,7 @@ describe('how we are reached', () => {
     'https://me:hidden@sitekeeper.example.com',
     'https://sitekeeper.example.com/?a=b',
     'https://a.example/#b',
-  ])('PUBLIC_URL=%j stops the start: paths are put after it', (PUBLIC_URL) =>
+  ])('rejects %j, because paths are appended to it', (PUBLIC_URL) =>
     expect(() => readConfig({ PUBLIC_URL })).toThrow(/^PUBLIC_URL: must (?!.*hidden)/),
   );
 });

@@ -1,6 +1,6 @@
-// The net under the tests of each feature: every operation of the contract is called well, by a stranger, with the wrong
-// scope, with another user's objects and with bad input, and a refusal changes nothing. The list comes from the
-// contract; an operation without a valid request in test/support/valid-requests.ts does not compile.
+// Basic tests for every operation of the contract, in addition to the tests of each feature: a valid request, no credentials,
+// a missing scope, another user's resource and invalid input. A rejected request must not change any data. The list of
+// operations comes from the contract. An operation without an entry in test/support/valid-requests.ts is a compile error.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
@@ -10,90 +10,90 @@ import { startReceivers } from '../support/receivers.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { storedRows } from '../support/stored-rows.ts';
-import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest, withBadInput } from '../support/valid-requests.ts';
+import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest, withInvalidInput } from '../support/valid-requests.ts';
 
-let others: Awaited<ReturnType<typeof startReceivers>>;
+let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
 
 beforeAll(async () => {
-  others = await startReceivers();
-  service = await startService({ delivery: others.delivery, signupOpen: true }, { net: others.net });
+  receivers = await startReceivers();
+  service = await startService({ delivery: receivers.delivery, signupOpen: true }, { net: receivers.net });
 });
 afterAll(async () => {
   await service.stop();
-  await others.close();
+  await receivers.close();
 });
 
 describe.each(Object.values(operations))('$id', (operation) => {
   const { scopes, credentials, responses } = operation;
-  const takesKeys = credentials.includes('bearerKey');
-  const names = namesOf(operation);
+  const acceptsKeys = credentials.includes('bearerKey');
+  const references = referencesOf(operation);
 
-  test('a valid request succeeds', async () => {
+  test('accepts a valid request', async () => {
     const { user, request } = await prepare(operation);
-    const { status } = await send(takesKeys ? user.api : service.stranger, operation, request);
-    // Where it may also change what is there already, the first request creates.
+    const { status } = await send(acceptsKeys ? user.api : service.anonymous, operation, request);
+    // If an operation can both create and change a resource, its first request creates.
     expect(status).toBe(Number(Object.keys(responses).findLast((declared) => declared < '300')));
   });
 
   if (credentials.length > 0)
-    test('401 without credentials', async () => {
+    test('returns 401 without credentials', async () => {
       const { user, request } = await prepare(operation);
-      await refused(user, 401, 'unauthenticated', () => send(service.stranger, operation, { ...request, headers: {} }));
+      await expectRejected(user, 401, 'unauthenticated', () => send(service.anonymous, operation, { ...request, headers: {} }));
     });
 
-  if (takesKeys)
-    test('401 with a key that nobody has', async () => {
+  if (acceptsKeys)
+    test('returns 401 for an unknown key', async () => {
       const { user, request } = await prepare(operation);
       const headers = { Authorization: `Bearer ${generateKey()}` };
-      await refused(user, 401, 'invalid_key', () => send(service.stranger, operation, { ...request, headers }));
+      await expectRejected(user, 401, 'invalid_key', () => send(service.anonymous, operation, { ...request, headers }));
     });
 
-  if (credentials.length > 0 && !takesKeys)
-    test('401 with a session that nobody has', async () => {
+  if (credentials.length > 0 && !acceptsKeys)
+    test('returns 401 for an unknown session', async () => {
       const { user, request } = await prepare(operation);
       const headers = { Cookie: `sitekeeper_session=${'A'.repeat(43)}` };
-      await refused(user, 401, 'invalid_session', () => send(service.stranger, operation, { ...request, headers }));
+      await expectRejected(user, 401, 'invalid_session', () => send(service.anonymous, operation, { ...request, headers }));
     });
 
   if (credentials.length === 0 && responses[401])
-    test('401 with a wrong password', async () => {
+    test('returns 401 for a wrong password', async () => {
       const { user, request } = await prepare(operation);
       const json = { ...request.json, password: 'not the password' };
-      await refused(user, 401, 'invalid_credentials', () => send(service.stranger, operation, { ...request, json }));
+      await expectRejected(user, 401, 'invalid_credentials', () => send(service.anonymous, operation, { ...request, json }));
     });
 
   if (scopes.length > 0)
-    test(`403 with every scope but ${scopes}`, async () => {
+    test(`returns 403 for a key that has every scope except ${scopes}`, async () => {
       const { user, request } = await prepare(operation);
       const api = await user.withScopes(...allScopes.filter((scope) => !scopes.includes(scope)));
-      await refused(user, 403, 'missing_scope', () => send(api, operation, request));
+      await expectRejected(user, 403, 'missing_scope', () => send(api, operation, request));
     });
 
-  if (names.inPath)
-    test("404 for another user's object, like one that does not exist", async () => {
+  if (references.inPath)
+    test("returns 404 for another user's resource, as for one that does not exist", async () => {
       const { user, request } = await prepare(operation);
       const { api } = await service.createUser();
-      const foreign = await refused(user, 404, 'not_found', () => send(api, operation, request));
-      const unknown = await send(api, operation, { ...request, parameters: { [`${names.inPath}`]: unknownValue(names.inPath) } });
+      const foreign = await expectRejected(user, 404, 'not_found', () => send(api, operation, request));
+      const unknown = await send(api, operation, { ...request, parameters: { [`${references.inPath}`]: unknownValue(references.inPath) } });
       expectSameProblem(foreign, unknown);
     });
 
-  if (names.inBody)
-    test("404 for another user's object in the body, like one that does not exist", async () => {
+  if (references.inBody)
+    test("returns 404 for another user's resource in the body, as for one that does not exist", async () => {
       const { user, request } = await prepare(operation);
       const own = { service, user: await service.createUser() };
       const parameters = { id: await createMonitor(own) };
-      const foreign = await refused(user, 404, 'not_found', () => send(own.user.api, operation, { ...request, parameters }));
-      const json = { [`${names.inBody}`]: unknownValue(names.inBody) };
+      const foreign = await expectRejected(user, 404, 'not_found', () => send(own.user.api, operation, { ...request, parameters }));
+      const json = { [`${references.inBody}`]: unknownValue(references.inBody) };
       expectSameProblem(foreign, await send(own.user.api, operation, { ...request, parameters, json }));
     });
 
   if (takesInput(operation))
-    test('422 for bad input', async () => {
+    test('returns 422 for invalid input', async () => {
       const { user, request } = await prepare(operation);
-      const api = takesKeys ? user.api : service.stranger;
-      await refused(user, 422, 'validation_failed', () => send(api, operation, withBadInput(operation, request)));
+      const api = acceptsKeys ? user.api : service.anonymous;
+      await expectRejected(user, 422, 'validation_failed', () => send(api, operation, withInvalidInput(operation, request)));
     });
 });
 
@@ -102,30 +102,30 @@ async function prepare(operation: ContractOperation): Promise<Sender & { request
   return { ...sender, request: await validRequest(operation.id, sender) };
 }
 
-function send(api: ApiClient, operation: ContractOperation, { json, form, headers, ...place }: ValidRequest): Promise<ApiResponse> {
-  return api.request(operation.method, pathOf(operation, place), { headers, ...(json && { json }), ...(form && { form }) });
+function send(api: ApiClient, operation: ContractOperation, { json, form, headers, ...target }: ValidRequest): Promise<ApiResponse> {
+  return api.request(operation.method, pathOf(operation, target), { headers, ...(json && { json }), ...(form && { form }) });
 }
 
-/** The refusal, after seeing that it left everything as it was: for the user, and for those made just after. */
-async function refused(user: TestUser, status: number, code: string, attempt: () => Promise<ApiResponse>): Promise<ApiResponse> {
-  const touched = Array.from({ length: 3 }, (_, next) => user.id + next);
-  const before = await storedRows(service.database, touched);
-  const answer = await attempt();
-  expect([answer.status, answer.body?.code]).toEqual([status, code]);
+/** Expects a problem and no changed data, neither of the user nor of the users created just after. Returns the response. */
+async function expectRejected(user: TestUser, status: number, code: string, attempt: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  const userIds = Array.from({ length: 3 }, (_, next) => user.id + next);
+  const before = await storedRows(service.database, userIds);
+  const response = await attempt();
+  expect([response.status, response.body?.code]).toEqual([status, code]);
   expect(before.join('\n')).toContain(user.email);
-  expect(await storedRows(service.database, touched)).toEqual(before);
-  return answer;
+  expect(await storedRows(service.database, userIds)).toEqual(before);
+  return response;
 }
 
-/** Where a request names an object that somebody may own. */
-function namesOf({ path, body }: ContractOperation): { inPath?: string; inBody?: string } {
+/** Returns the names of the path parameter and the body field that refer to a resource with an owner. */
+function referencesOf({ path, body }: ContractOperation): { inPath?: string; inBody?: string } {
   const inPath = /\{(\w+)\}/.exec(path)?.[1];
   const inBody = Object.keys(Object.values(body?.examples ?? {})[0] ?? {}).find((field) => field.endsWith('_id') && field !== 'chat_id');
   return { ...(inPath && { inPath }), ...(inBody && { inBody }) };
 }
 
 function unknownValue(name: string | undefined): string | number {
-  return name === 'domain' ? 'nobody-has-this.example' : 9_007_199_254_740_991;
+  return name === 'domain' ? 'unknown-website.example' : 9_007_199_254_740_991;
 }
 
 function takesInput({ parameters, body }: ContractOperation): boolean {

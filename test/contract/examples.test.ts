@@ -11,33 +11,33 @@ interface WithExamples {
   examples?: Record<string, { value: unknown }>;
 }
 
-/** Every place of a document that has a schema and examples beside it: bodies, parameters, headers. */
-function* placesWithExamples(at: unknown, path: string): Generator<[path: string, place: WithExamples]> {
-  if (typeof at !== 'object' || at === null) return;
-  if ('schema' in at && ('example' in at || 'examples' in at)) yield [path, at as WithExamples];
-  for (const [key, child] of Object.entries(at)) {
-    if (key !== 'schema' && key !== 'example' && key !== 'examples') yield* placesWithExamples(child, `${path}/${key}`);
+/** Yields every part of a document that has a schema and examples: bodies, parameters and headers. */
+function* partsWithExamples(node: unknown, path: string): Generator<[path: string, part: WithExamples]> {
+  if (typeof node !== 'object' || node === null) return;
+  if ('schema' in node && ('example' in node || 'examples' in node)) yield [path, node as WithExamples];
+  for (const [key, child] of Object.entries(node)) {
+    if (key !== 'schema' && key !== 'example' && key !== 'examples') yield* partsWithExamples(child, `${path}/${key}`);
   }
 }
 
 test.each([
   ['websites', websites],
   ['monitoring', monitoring],
-])('every example of the %s contract fits its schema', (_, document) => {
+])('every example of the %s contract conforms to its schema', (_, document) => {
   const ajv = new Ajv({ strict: false, discriminator: true });
   formats.default(ajv);
-  const misfits: string[] = [];
-  let examples = 0;
-  for (const [path, { schema, example, examples: named }] of placesWithExamples(dereference(document), '')) {
+  const mismatches: string[] = [];
+  let count = 0;
+  for (const [path, { schema, example, examples: named }] of partsWithExamples(dereference(document), '')) {
     const validate = ajv.compile(
       JSON.parse(JSON.stringify(schema), (key, value) => (key === 'discriminator' ? { propertyName: value.propertyName } : value)),
     );
     const values = named ? Object.entries(named).map(([name, { value }]) => [name, value] as const) : [['example', example] as const];
     for (const [name, value] of values) {
-      examples++;
-      if (!validate(value)) misfits.push(`${path} ${name}: ${ajv.errorsText(validate.errors)}`);
+      count++;
+      if (!validate(value)) mismatches.push(`${path} ${name}: ${ajv.errorsText(validate.errors)}`);
     }
   }
-  expect(examples).toBeGreaterThan(100);
-  expect(misfits).toEqual([]);
+  expect(count).toBeGreaterThan(100);
+  expect(mismatches).toEqual([]);
 });

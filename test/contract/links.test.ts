@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { apis } from '../../openapi/tools/bundle.ts';
 import { dereference } from '../support/dereference.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: a contract is walked here, and its own lint guarantees the fields
+// biome-ignore lint/suspicious/noExplicitAny: npm run lint:spec already guarantees the structure of the contract
 type Json = any;
 
 describe.each(apis)('links of %s', (api) => {
@@ -14,20 +14,20 @@ describe.each(apis)('links of %s', (api) => {
     Object.values<Json>(item).map((operation) => ({ ...operation, path, parameters: [...parameters, ...(operation.parameters ?? [])] })),
   );
   const responses = operations.flatMap((from) =>
-    Object.entries<Json>(from.responses).map(([status, answer]) => ({ from, status, answer })),
+    Object.entries<Json>(from.responses).map(([status, response]) => ({ from, status, response })),
   );
-  const links = responses.flatMap(({ from, status, answer }) =>
-    Object.entries<Json>(answer.links ?? {}).map(([name, link]): [string, Json, Json] => [
+  const links = responses.flatMap(({ from, status, response }) =>
+    Object.entries<Json>(response.links ?? {}).map(([name, link]): [string, Json, Json] => [
       `${from.operationId} ${status} → ${name}`,
       link,
-      answer,
+      response,
     ]),
   );
 
-  test.each(links)('%s: gives parameters that the operation has, from fields that the answer has', (_, link, answer) => {
+  test.each(links)('%s fills declared parameters from declared response fields', (_, link, response) => {
     const target = operations.find(({ operationId }) => operationId === link.operationId);
     const names = target?.parameters.map(({ name }: Json) => name);
-    const { data } = answer.content['application/json'].schema.properties;
+    const { data } = response.content['application/json'].schema.properties;
     const fields = [data, ...(data.oneOf ?? []), ...(data.oneOf ?? []).flatMap(({ allOf }: Json) => allOf ?? []), ...(data.allOf ?? [])];
     for (const [parameter, expression] of Object.entries<string>(link.parameters)) {
       expect(names).toContain(parameter);
@@ -36,16 +36,16 @@ describe.each(apis)('links of %s', (api) => {
     }
   });
 
-  test('what is created leads to every operation that takes its id', () => {
+  test('lead from a created resource to every operation that takes its id', () => {
     const created = operations.filter(
       ({ responses, path }) => responses['201']?.content && operations.some((other) => other.path === `${path}/{id}`),
     );
     expect(created.length).toBeGreaterThan(0);
     for (const { path, responses } of created) {
-      const led = Object.values<Json>(responses['201'].links).map(({ operationId }) => operationId);
-      const takers = operations.filter((other) => other.path.startsWith(`${path}/{id}`)).map(({ operationId }) => operationId);
-      // It needs a provider as well, so the assignment itself leads there.
-      expect([...led, 'removeNotification']).toEqual(expect.arrayContaining(takers));
+      const linked = Object.values<Json>(responses['201'].links).map(({ operationId }) => operationId);
+      const expected = operations.filter((other) => other.path.startsWith(`${path}/{id}`)).map(({ operationId }) => operationId);
+      // removeNotification also needs a provider id, so it is linked from the assignment instead.
+      expect([...linked, 'removeNotification']).toEqual(expect.arrayContaining(expected));
     }
   });
 });

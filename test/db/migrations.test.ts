@@ -1,60 +1,212 @@
-// While a deployment is brought to a new version, processes of the older one go on working on the migrated database.
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
-import { expect, test } from 'vitest';
-import { migrationNames, migrationsFolder } from '../../src/db/migrate.ts';
-import { migratePostgres } from '../../src/db/postgres.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
+import { type MigrationPlan, migrationNames, migrationsFolder, planMigrations } from '../../src/db/migrate.ts';
+import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
+import { entities } from '../../src/entities.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
-import { readMigration } from '../support/migrations.ts';
+import { databaseUrl } from '../support/database-url.ts';
+import { exemptMigrations, findViolations } from './migration-rules.ts';
 
-/** Made before anybody ran the service. */
-const first = 6;
-const unused = /^-- unused since \d+\.\d+\.\d+/m;
-const takesAway =
-  /\bdrop (table|column|function|view|sequence)\b|\brename\b|\balter (column )?\w+ (set data )?type\b|\bset not null\b|\badd column [^,;]*\bnot null\b(?![^,;]*\b(default|generated)\b)/i;
+const textOf = (name: string) => readFileSync(join(migrationsFolder, `${name}.sql`), 'utf8');
+const server = process.env.TEST_DATABASE_URL ?? '';
 
-test.each(migrationNames.slice(first))('%s takes nothing away that the version before uses', (name) => {
-  const mayTakeAway = unused.test(readFileSync(join(migrationsFolder, `${name}.sql`), 'utf8'));
-  expect(mayTakeAway ? [] : readMigration(name).match(takesAway)).toEqual(mayTakeAway ? [] : null);
+describe('a migration only adds', () => {
+  test('every migration after the baseline does', () => {
+    expect(migrationNames.length).toBeGreaterThan(0);
+    for (const name of migrationNames) expect([name, findViolations(name, textOf(name))]).toEqual([name, []]);
+  });
+
+  test('only the baseline is exempt', () => {
+    const dropping = 'drop table websites;';
+    expect(exemptMigrations).toEqual(['0001_baseline']);
+    expect(migrationNames[0]).toBe('0001_baseline');
+    expect(findViolations('0001_baseline', dropping)).toEqual([]);
+    expect(findViolations('0002_baseline', dropping)).toEqual(['drops an object: drop table websites']);
+  });
+
+  test.each([
+    ['drops an object', 'drop table websites;'],
+    ['drops an object', 'drop function if exists auth_find_api_key;'],
+    ['drops an object', 'alter table websites drop column email;'],
+    ['drops a column', 'alter table websites drop email;'],
+    ['drops a column', 'alter table websites add column colour text, drop if exists email;'],
+    ['renames an object', 'alter table websites rename domain to host;'],
+    ['renames an object', 'alter table websites\n  rename to sites;'],
+    ['changes the type of a column', 'alter table websites alter column domain type varchar(10);'],
+    ['changes the type of a column', 'alter table websites alter domain set data type varchar(10);'],
+    ['makes a column required', 'alter table websites alter column password_hash set not null;'],
+    ['adds a required column without a default', 'alter table websites add column colour text not null;'],
+    ['adds a required column without a default', 'alter table websites add colour text not null;'],
+    ['adds a required column without a default', 'alter table websites add column price numeric(10, 2) not null;'],
+    ['adds a required column without a default', `alter table websites add column a text default 'x', add column b text not null;`],
+    ['drops an object', 'create table colours (id bigint);\n\ndrop table websites;'],
+    ['drops an object', 'do $$\nbegin\n  drop table websites;\nend\n$$;'],
+    ['drops an object', 'DROP TABLE websites;'],
+  ])('%s: %j', (violation, statement) => {
+    const violations = findViolations('0002_next', statement);
+    expect(violations).toHaveLength(1);
+    expect(violations[0]).toMatch(new RegExp(`^${violation}: `));
+  });
+
+  test.each([
+    'alter table websites add column colour text;',
+    `alter table websites add column colour text not null default 'red';`,
+    `alter table websites add column colour text default 'red' not null;`,
+    'alter table websites add column price numeric(10, 2) not null default 0, add column currency text;',
+    'alter table websites add constraint colour_known check (colour is not null);',
+    'alter table websites drop constraint colour_known;',
+    'create table colours (id bigint primary key, name text not null);',
+    'create index websites_colour on websites (colour);',
+    'drop index websites_favorites;',
+    '-- This replaces what "drop table websites" would do.\ncreate view colours as select 1;',
+  ])('allows %j', (statement) => {
+    expect(findViolations('0002_next', statement)).toEqual([]);
+  });
+
+  test('a migration that begins with the version that stopped using an object can drop it', () => {
+    expect(findViolations('0002_next', '-- unused since 1.2.3\n\nalter table websites drop column email;')).toEqual([]);
+    for (const start of ['-- unused', '-- unused since the last version', 'create table colours (id bigint);\n-- unused since 1.2.3']) {
+      expect(findViolations('0002_next', `${start}\n\nalter table websites drop column email;`)).toHaveLength(1);
+    }
+  });
 });
 
-test.each([
-  'alter table websites drop column email;',
-  'alter table websites rename domain to host;',
-  'alter table websites alter column domain type varchar(10);',
-  'alter table websites alter column password_hash set not null;',
-  'alter table websites add column colour text not null;',
-  'drop function auth_find_api_key;',
-])('"%s" would be noticed', (statement) => {
-  expect(takesAway.test(statement)).toBe(true);
+/** A database with access as the owner of the tables, whom the service never is. */
+interface OwnedDatabase {
+  query(sql: string): Promise<object[]>;
+  migrate(): Promise<string[]>;
+  plan(): Promise<MigrationPlan>;
+  /** Whether the service opens the database and reports it as ready. */
+  isReady(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const backends = [
+  { backend: 'the embedded database', createEmpty: createEmptyEmbedded, isAvailable: true },
+  { backend: 'PostgreSQL', createEmpty: createEmptyOnServer, isAvailable: server !== '' },
+];
+
+describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $backend', ({ createEmpty }) => {
+  let database: OwnedDatabase;
+
+  beforeEach(async () => {
+    database = await createEmpty();
+  });
+  afterEach(() => database.close());
+
+  const exists = async (table: string) => (await database.query(`select from pg_tables where tablename = '${table}'`)).length > 0;
+
+  test('the checksum of each migration is stored, and the next start accepts it', async () => {
+    expect(await database.migrate()).toEqual(migrationNames);
+    const expected = migrationNames.map((name) => ({ name, checksum: checksumOf(name) }));
+    expect(await database.query('select name, checksum from migration_checksums order by name')).toEqual(expected);
+    expect(await database.migrate()).toEqual([]);
+    expect(await database.plan()).toEqual({ pending: [], unknown: [] });
+    expect(await database.isReady()).toBe(true);
+  });
+
+  test('migrate and migrate --plan reject a migration that was changed after it ran', async () => {
+    await database.migrate();
+    await database.query(`update migration_checksums set checksum = '0123456789abcdef' where name = '0001_baseline'`);
+    const error = `The migration 0001_baseline was changed after it ran on this database (checksum ${checksumOf('0001_baseline')}, expected 0123456789abcdef). Restore the original file.`;
+    await expect(database.migrate()).rejects.toThrow(new Error(error));
+    await expect(database.plan()).rejects.toThrow(new Error(error));
+  });
+
+  test('a migration of a newer version is accepted, whatever its checksum', async () => {
+    await database.migrate();
+    await database.query(`insert into migrations (name) values ('9999_next')`);
+    await database.query(`insert into migration_checksums (name, checksum) values ('9999_next', '0123456789abcdef')`);
+    expect(await database.migrate()).toEqual([]);
+    expect(await database.plan()).toEqual({ pending: [], unknown: ['9999_next'] });
+    expect(await database.isReady()).toBe(true);
+  });
+
+  test('a migration that fails stores no checksum', async () => {
+    // The migrator records a migration after its statements, so this fails after the checksum was inserted.
+    await database.query(
+      `create table migrations (id serial primary key, name varchar(255), executed_at timestamptz default now(), check (name <> '0001_baseline'))`,
+    );
+    await expect(database.migrate()).rejects.toThrow('migrations_name_check');
+    expect([await exists('migration_checksums'), await exists('websites')]).toEqual([false, false]);
+  });
+
+  test('a migration whose checksum cannot be stored does not run', async () => {
+    await database.query('create table migration_checksums (name text primary key, checksum text not null check (checksum is null))');
+    await expect(database.migrate()).rejects.toThrow('migration_checksums_checksum_check');
+    expect(await exists('websites')).toBe(false);
+    expect((await database.plan()).pending).toEqual(migrationNames);
+  });
 });
 
-test.each([
-  'alter table websites add column colour text;',
-  `alter table websites add column colour text not null default 'red';`,
-  'create table colours (id bigint primary key);',
-  'create index websites_colour on websites (colour);',
-])('"%s" may be added', (statement) => {
-  expect(takesAway.test(statement)).toBe(false);
-});
-
-test.runIf(process.env.TEST_DATABASE_URL)('a migration whose connection is cut ends with an error', async () => {
+test.runIf(server)('a migration whose connection is lost fails', async () => {
   const database = await createDatabase();
   const other = new pg.Client({ connectionString: urlOf(database) });
   await other.connect();
   try {
+    // While this lock is held, the migration waits and can be terminated.
     await other.query(`select pg_advisory_lock(hashtext('sitekeeper migrations'))`);
     const failed = expect(migratePostgres(urlOf(database), urlOf(database))).rejects.toThrow('terminating connection');
-    const cut = () =>
+    const terminate = () =>
       other.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
           where application_name = 'sitekeeper migrate' and datname = current_database() and wait_event_type = 'Lock'`,
       );
-    await expect.poll(async () => (await cut()).rowCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await terminate()).rowCount, { timeout: 10_000 }).toBe(1);
     await failed;
   } finally {
     await other.end();
     await database.close();
   }
 });
+
+/** Computed independently of src/, so that an accidental change of the algorithm is noticed: it would reject every database. */
+function checksumOf(name: string): string {
+  return createHash('sha256').update(textOf(name).replaceAll('\r\n', '\n')).digest('hex').slice(0, 16);
+}
+
+async function createEmptyEmbedded(): Promise<OwnedDatabase> {
+  const pglite = await startPglite({ loadDataDir: await freshCluster() });
+  return {
+    query: async (sql) => (await pglite.query<object>(sql)).rows,
+    migrate: () => migrateEmbedded(pglite),
+    plan: () => planMigrations((sql) => pglite.query<object>(sql)),
+    isReady: async () => (await openOnPglite(pglite, entities)).isReady(),
+    close: () => pglite.close(),
+  };
+}
+
+let created = 0;
+
+async function createEmptyOnServer(): Promise<OwnedDatabase> {
+  const name = `sitekeeper_migrations_${process.pid}_${++created}`;
+  const url = databaseUrl(server, name);
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  const owner = new pg.Client({ connectionString: url });
+  await owner.connect();
+  return {
+    query: async (sql) => (await owner.query(sql)).rows,
+    migrate: () => migratePostgres(url, url),
+    plan: () => planPostgres(url),
+    async isReady() {
+      const database = await openPostgres(url, entities, { poolSize: 1 });
+      try {
+        return await database.isReady();
+      } finally {
+        await database.close();
+      }
+    },
+    async close() {
+      await owner.end();
+      await admin.query(`drop database ${name} with (force)`);
+      await admin.end();
+    },
+  };
+}

@@ -1,147 +1,190 @@
-// What the database itself refuses, with no filter of ours in the statements. The tables are taken from its own
-// catalogue, so that a new one without policies, or without rows to try them on, fails here.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// What the database itself rejects, although the statements contain no filter. The tables are read from the catalog, so that
+// a new table without policies, or without rows to try them on, fails here.
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { ApiResponse } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
+import { createMonitor, createProvider } from '../support/valid-requests.ts';
 
 type Row = Record<string, unknown>;
+
+interface Table {
+  name: string;
+  /** The column that contains the id of the user who owns the row. */
+  owner: string;
+  /** Every column that an update can set. */
+  columns: string[];
+}
+
+/** Tables that belong to no user. The tests at the end cover them. */
+const ownerless = ['migrations', 'migration_checksums'];
 
 let service: TestService;
 let owner: TestUser;
 let other: TestUser;
+let tables: Table[];
 
 beforeAll(async () => {
   service = await startService();
   [owner, other] = [await createUserWithRows(service), await createUserWithRows(service)];
+  tables = (await queryAs(
+    undefined,
+    `select relname as name, case when relname = 'users' then 'id' else 'user_id' end as owner,
+            array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and attidentity = '' and not attisdropped) as columns
+       from pg_class c
+      where relkind in ('r', 'p', 'v', 'm') and relnamespace = 'public'::regnamespace and relname <> all (array['${ownerless.join("', '")}'])`,
+  )) as unknown as Table[];
 });
 afterAll(() => service.stop());
 
-/** Raw SQL for a user, or for nobody. */
-function as(userId: number | undefined, sql: string, params: unknown[] = []): Promise<Row[]> {
+/** Runs SQL for a user, or without a user. */
+function queryAs(userId: number | undefined, sql: string, params: unknown[] = []): Promise<Row[]> {
   return userId === undefined
     ? service.database.asAuthenticator((em) => em.execute<Row[]>(sql, params))
     : service.database.asUser(userId, (em) => em.execute<Row[]>(sql, params));
 }
 
-/** Every table but the list of migrations, with the column that says whose a row is. */
-async function tables(): Promise<{ table: string; whose: string }[]> {
-  const rows = await as(
-    undefined,
-    `select relname from pg_class where relkind in ('r', 'p', 'v', 'm') and relnamespace = 'public'::regnamespace and relname <> 'migrations'`,
-  );
-  return rows.map(({ relname }) => ({ table: String(relname), whose: relname === 'users' ? 'id' : 'user_id' }));
+class RolledBack extends Error {}
+
+/** Runs one statement and rolls it back, so that the next attempt finds the same rows. */
+async function attempt(userId: number | undefined, sql: string, params: unknown[] = []): Promise<Row[] | 'rejected'> {
+  let outcome: Row[] | 'rejected' = 'rejected';
+  const work = async (em: { execute<T>(sql: string, params: unknown[]): Promise<T> }) => {
+    outcome = await em.execute<Row[]>(sql, params);
+    throw new RolledBack();
+  };
+  const { database } = service;
+  await (userId === undefined ? database.asAuthenticator(work) : database.asUser(userId, work)).catch((error: Error) => {
+    if (!(error instanceof RolledBack)) expectRejection(error);
+  });
+  return outcome;
 }
 
-/** What came of a statement: rows, or that it was refused. */
-const outcome = (work: Promise<Row[]>): Promise<Row[] | 'refused'> =>
-  work.catch((error: Error) => {
-    if (/row-level security|permission denied/.test(error.message)) return 'refused';
-    throw error;
-  });
+/** Any error but a missing privilege or a policy means that the statement itself is wrong, and proves nothing. */
+function expectRejection(error: Error) {
+  expect(error.message).toMatch(/row-level security|permission denied|can only be updated to DEFAULT/);
+}
 
-test('every table has forced row-level security, a policy, and rows of two users to try it on', async () => {
-  const open = await as(
+/** The statement is rejected, or it affects only rows of `other`. The statement must return the owner of each row as `owner`. */
+async function expectOnlyOwnRows(sql: string, params: unknown[] = []) {
+  const outcome = await attempt(other.id, sql, params);
+  const foreign = outcome === 'rejected' ? [] : outcome.filter((row) => Number(row.owner) !== other.id);
+  expect([sql, foreign]).toEqual([sql, []]);
+}
+
+test('every table has forced row-level security, a policy, and rows of two users', async () => {
+  const unprotected = await queryAs(
     undefined,
     `select relname from pg_class c
-      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname <> 'migrations'
+      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname <> all (array['${ownerless.join("', '")}'])
         and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))`,
   );
-  expect(open).toEqual([]);
-  for (const { table } of await tables()) {
-    for (const user of [owner, other]) expect([table, (await as(user.id, `select * from ${table}`)).length > 0]).toEqual([table, true]);
+  expect(unprotected).toEqual([]);
+  expect(tables.length).toBeGreaterThan(9);
+  for (const { name } of tables) {
+    for (const user of [owner, other]) expect([name, (await queryAs(user.id, `select * from ${name}`)).length > 0]).toEqual([name, true]);
   }
 });
 
-test('select without a filter shows own rows only', async () => {
-  for (const { table, whose } of await tables()) {
-    const rows = await as(other.id, `select ${whose} as whose from ${table}`);
-    expect([table, new Set(rows.map((row) => Number(row.whose)))]).toEqual([table, new Set([other.id])]);
+test('a select without a filter returns only own rows, also if it locks them', async () => {
+  for (const { name, owner: column } of tables) {
+    const rows = await queryAs(other.id, `select ${column} as owner from ${name}`);
+    expect([name, new Set(rows.map((row) => Number(row.owner)))]).toEqual([name, new Set([other.id])]);
+    await expectOnlyOwnRows(`select ${column} as owner from ${name} for update`);
   }
 });
 
-test('without a user no row is seen, and there is no error', async () => {
-  for (const { table } of await tables()) expect([table, await as(undefined, `select * from ${table}`)]).toEqual([table, []]);
+test('without a user, a select returns no rows and no error', async () => {
+  for (const { name } of tables) expect([name, await queryAs(undefined, `select * from ${name}`)]).toEqual([name, []]);
 });
 
-test('update and delete without a filter leave foreign rows as they are', async () => {
-  for (const { table, whose } of await tables()) {
-    // xmin moves with every update, even one that changes no value.
-    const count = `select count(*)::int as count, md5(string_agg(t::text || t.xmin, ',' order by t::text)) as content from ${table} t`;
-    const [column] = await as(
-      undefined,
-      `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and attidentity = '' and not attisdropped order by attnum desc limit 1`,
-      [table],
-    );
-    const before = await as(owner.id, count);
-    await outcome(as(other.id, `update ${table} set ${column?.attname} = ${column?.attname}`));
-    await service.database
-      .asUser(other.id, async (em) => {
-        await outcome(em.execute<Row[]>(`delete from ${table}`));
-        throw new Error('undo');
-      })
-      .catch(() => {});
-    await outcome(as(undefined, `delete from ${table}`));
-    expect([table, await as(owner.id, count)]).toEqual([table, before]);
-    expect([table, whose, before[0]?.count]).not.toEqual([table, whose, 0]);
+test("an update or delete without a filter does not touch another user's rows", async () => {
+  for (const { name, owner: column, columns } of tables) {
+    await expectOnlyOwnRows(`delete from ${name} returning ${column} as owner`);
+    for (const updated of columns) await expectOnlyOwnRows(`update ${name} set ${updated} = ${updated} returning ${column} as owner`);
+
+    // RETURNING shows only visible rows. The contents and xmin, which changes with every update, prove that the others are
+    // untouched. The updates are committed; the deletes are not, because other tests need the rows.
+    const contents = `select count(*)::int as count, md5(string_agg(t::text || t.xmin, ',' order by t::text)) as content from ${name} t`;
+    const before = await queryAs(owner.id, contents);
+    for (const updated of columns) await queryAs(other.id, `update ${name} set ${updated} = ${updated}`).catch(expectRejection);
+    await attempt(other.id, `delete from ${name}`);
+    await queryAs(undefined, `delete from ${name}`).catch(expectRejection);
+    expect([name, await queryAs(owner.id, contents)]).toEqual([name, before]);
+    expect([name, before[0]?.count]).not.toEqual([name, 0]);
   }
 });
 
-test("a row cannot be made in another user's name, nor handed to them", async () => {
-  for (const { table, whose } of await tables()) {
-    const [copy] = await as(owner.id, `select row_to_json(t)::text as row from ${table} t limit 1`);
-    const insert = `insert into ${table} overriding system value select * from json_populate_record(null::${table}, ?::json)`;
-    expect([table, await outcome(as(other.id, insert, [copy?.row]))]).toEqual([table, 'refused']);
-    expect([table, await outcome(as(undefined, insert, [copy?.row]))]).toEqual([table, 'refused']);
-    const handed = await outcome(as(other.id, `update ${table} set ${whose} = ?`, [owner.id])).catch((error: Error) => error.message);
-    expect([table, /refused|can only be updated to DEFAULT/.test(String(handed))]).toEqual([table, true]);
+test('a row cannot be created for another user, or given to them', async () => {
+  for (const { name, owner: column } of tables) {
+    const [copy] = await queryAs(owner.id, `select row_to_json(t)::text as row from ${name} t limit 1`);
+    const insert = `insert into ${name} overriding system value select * from json_populate_record(null::${name}, ?::json)`;
+    for (const userId of [other.id, undefined]) {
+      expect([name, userId, await attempt(userId, insert, [copy?.row])]).toEqual([name, userId, 'rejected']);
+    }
+    await expectOnlyOwnRows(`${insert} on conflict do nothing returning ${column} as owner`, [copy?.row]);
+    expect([name, await attempt(other.id, `update ${name} set ${column} = ?`, [owner.id])]).toEqual([name, 'rejected']);
   }
 });
 
-test("no foreign key lets a row point at another user's", async () => {
-  const loose = await as(
+test('no table can be truncated', async () => {
+  for (const { name } of tables) expect([name, await attempt(other.id, `truncate ${name} cascade`)]).toEqual([name, 'rejected']);
+});
+
+test("no foreign key can reference another user's row", async () => {
+  const withoutUser = await queryAs(
     undefined,
     `select conrelid::regclass::text as table, conname from pg_constraint c
       where contype = 'f' and connamespace = 'public'::regnamespace and confrelid <> 'users'::regclass
         and not exists (select from pg_attribute a where a.attrelid = c.conrelid and a.attnum = any (c.conkey) and a.attname = 'user_id')`,
   );
-  expect(loose).toEqual([]);
-  const [theirs] = await as(owner.id, 'select id from api_keys limit 1');
+  expect(withoutUser).toEqual([]);
+  const [theirs] = await queryAs(owner.id, 'select id from api_keys limit 1');
   const insert = `insert into api_keys (user_id, created_by, name, scopes, prefix, key_hash) values (?, ?, 'x', '{}', 'x', 'x')`;
-  await expect(as(other.id, insert, [other.id, theirs?.id])).rejects.toThrow(/foreign key/);
+  await expect(queryAs(other.id, insert, [other.id, theirs?.id])).rejects.toThrow(/foreign key/);
 });
 
-test('uniqueness is per user, but for what is random and for the name of an account', async () => {
-  const rows = await as(
+test('unique indexes include the user, except those on random values and e-mail addresses', async () => {
+  const rows = await queryAs(
     undefined,
-    `select c.relname as index from pg_index i join pg_class c on c.oid = i.indexrelid
-      where i.indisunique and not i.indisprimary and c.relnamespace = 'public'::regnamespace and i.indrelid <> 'migrations'::regclass
+    `select c.relname as index from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+      where i.indisunique and not i.indisprimary and c.relnamespace = 'public'::regnamespace
+        and t.relname <> all (array['${ownerless.join("', '")}'])
         and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attnum = any (i.indkey) and a.attname = 'user_id')
       order by 1`,
   );
   expect(rows.map(({ index }) => index)).toEqual(['api_keys_key_hash_key', 'sessions_token_hash_key', 'users_email_key']);
 });
 
-test('the role that serves is no superuser, bypasses nothing and owns nothing; nor do the others', async () => {
-  const [{ name } = {}] = await as(undefined, 'select current_user as name');
-  expect(name).toBe('sitekeeper_app');
-  const roles = await as(
+test('no role of the service is a superuser, bypasses row-level security, can log in or owns a table', async () => {
+  expect(await queryAs(undefined, 'select current_user as name')).toEqual([{ name: 'sitekeeper_app' }]);
+  const roles = await queryAs(
     undefined,
-    `select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolcanlogin as mighty,
-            exists (select from pg_class where relowner = r.oid) as owns from pg_roles r where rolname like 'sitekeeper\\_%'
-        and rolname in ('sitekeeper_app', 'sitekeeper_engine', 'sitekeeper_auth', 'sitekeeper_service') order by 1`,
+    `select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolcanlogin as privileged,
+            exists (select from pg_class where relowner = r.oid) as owns from pg_roles r
+      where rolname in ('sitekeeper_app', 'sitekeeper_engine', 'sitekeeper_auth', 'sitekeeper_service') order by 1`,
   );
-  for (const role of roles) expect(role).toMatchObject({ mighty: false, owns: false });
-  expect(roles.length).toBeGreaterThanOrEqual(3);
+  for (const role of roles) expect(role).toMatchObject({ privileged: false, owns: false });
+  // Only the embedded database has sitekeeper_service; on a server the operator's login takes its place.
+  expect(roles.map(({ rolname }) => rolname)).toEqual(expect.arrayContaining(['sitekeeper_app', 'sitekeeper_auth', 'sitekeeper_engine']));
 });
 
-test('the engine may check and alert, and nothing else', async () => {
-  const engine = (sql: string) => outcome(service.database.asEngine((em) => em.execute<Row[]>(sql)));
+test('the engine can do only what checks and alerts need', async () => {
+  const attemptAsEngine = (sql: string) =>
+    service.database
+      .asEngine((em) => em.execute<Row[]>(sql))
+      .catch((error: Error) => {
+        expectRejection(error);
+        return 'rejected';
+      });
   for (const sql of [
     'select * from users',
     'select * from api_keys',
     'select * from sessions',
     'select * from websites',
     'select * from idempotent_responses',
+    'select * from migration_checksums',
     `update monitors set url = 'https://evil.example'`,
     'delete from monitors',
     'insert into providers (user_id, provider_type) values (1, null)',
@@ -149,14 +192,91 @@ test('the engine may check and alert, and nothing else', async () => {
     'delete from notifications',
     `select * from auth_find_user('user1@example.com')`,
   ]) {
-    expect([sql, await engine(sql)]).toEqual([sql, 'refused']);
+    expect([sql, await attemptAsEngine(sql)]).toEqual([sql, 'rejected']);
   }
-  expect(await engine('select id from monitors')).toHaveLength(2);
+  expect(await attemptAsEngine('select id from monitors')).toHaveLength(2);
 });
 
-test('the door answers only about a value it is given, and cannot be walked through', async () => {
-  expect(await as(undefined, `select * from auth_find_api_key('\\x00')`)).toEqual([]);
-  expect(await as(undefined, `select * from auth_find_session('\\x00')`)).toEqual([]);
-  expect(await as(undefined, `select * from auth_find_user('%')`)).toEqual([]);
-  await expect(as(undefined, 'set local role sitekeeper_auth')).rejects.toThrow(/permission denied/);
+test('the auth functions look up exact values only, and their role cannot be assumed', async () => {
+  expect(await queryAs(undefined, `select * from auth_find_api_key('\\x00')`)).toEqual([]);
+  expect(await queryAs(undefined, `select * from auth_find_session('\\x00')`)).toEqual([]);
+  expect(await queryAs(undefined, `select * from auth_find_user('%')`)).toEqual([]);
+  await expect(queryAs(undefined, 'set local role sitekeeper_auth')).rejects.toThrow(/permission denied/);
 });
+
+test('the service can read but not change the list of migrations, and cannot access their checksums', async () => {
+  expect(await attempt(undefined, 'select name from migrations')).toContainEqual({ name: '0001_baseline' });
+  for (const userId of [undefined, other.id]) {
+    expect(await attempt(userId, 'select * from migration_checksums')).toBe('rejected');
+    for (const table of ownerless) {
+      for (const sql of [
+        `insert into ${table} (name) values ('0002_evil')`,
+        `update ${table} set name = name`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ]) {
+        expect([sql, await attempt(userId, sql)]).toEqual([sql, 'rejected']);
+      }
+    }
+  }
+});
+
+test("an assignment of another user's provider is treated like one of a provider that does not exist", async () => {
+  const monitorId = await createMonitor({ service, user: other });
+  const foreignId = await createProvider({ service, user: owner });
+  // With as many digits, the responses have the same length.
+  const unknownId = Number('9'.repeat(String(foreignId).length));
+  const path = `/api/monitors/${monitorId}/notifications`;
+  const requests: ((providerId: number) => Promise<ApiResponse>)[] = [
+    (provider_id) => other.api.post(path, { json: { provider_id } }),
+    (provider_id) => other.api.post(path, { json: { provider_id, enabled: false } }),
+    (provider_id) => other.api.post(path, { json: { provider_id }, headers: { 'Idempotency-Key': `for ${provider_id}` } }),
+    (provider_id) => other.api.delete(path, { json: { provider_id } }),
+    (provider_id) => other.api.delete(`${path}?provider_id=${provider_id}`),
+  ];
+  for (const send of requests) {
+    await send(unknownId); // The first request may prepare statements.
+    const [foreign, unknown] = [await recordWithCachedKey(foreignId, send), await recordWithCachedKey(unknownId, send)];
+    expect(foreign.response.status).toBe(404);
+    expect(foreign.response).toEqual(unknown.response);
+    // On PostgreSQL the statements are compared as well. The embedded database does not use this driver.
+    if (process.env.TEST_DATABASE_URL) expect(foreign.statements.length).toBeGreaterThan(2);
+    expect(foreign.statements).toEqual(unknown.statements);
+  }
+  expect((await other.api.get(path)).body.data).toEqual([]);
+});
+
+type Send = (providerId: number) => Promise<ApiResponse>;
+
+/** Every few seconds a key is looked up again, or its last use is written. Such a recording is repeated. */
+async function recordWithCachedKey(providerId: number, send: Send) {
+  for (let tries = 1; ; tries++) {
+    const recording = await record(providerId, send);
+    if (tries === 5 || !recording.statements.some((text) => /auth_find_api_key|last_used_at/.test(text))) return recording;
+  }
+}
+
+/** Returns the response, without what differs between any two requests, and the statements that were sent for it, in order. */
+async function record(providerId: number, send: Send) {
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  try {
+    const { status, headers, text, body } = await send(providerId);
+    const variable = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+    return {
+      response: {
+        status,
+        text: text.replace(body.request_id, '…').replace(new RegExp(`\\b${providerId}\\b`), '…'),
+        headers: [...headers].filter(([name]) => !variable.includes(name)),
+      },
+      statements: query.mock.calls.map(([statement]) => withoutValues(statement)),
+    };
+  } finally {
+    query.mockRestore();
+  }
+}
+
+function withoutValues(statement: unknown): string {
+  const text = typeof statement === 'string' ? statement : (statement as { text?: string })?.text;
+  if (text === undefined) throw new Error('A statement has no text.');
+  return text.replace(/'(?:[^']|'')*'/g, '?');
+}

@@ -1,4 +1,4 @@
-// What the address of the database says after the question mark counts for every connection.
+// The query parameters of DATABASE_URL apply to every connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -6,16 +6,17 @@ import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgr
 import { entities } from '../../src/entities.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 
-/** Takes no TLS, and keeps the first bytes of whoever comes. */
+/** Declines TLS, and records the first message of each connection. */
 let server: Server;
 let url: string;
-const seen: number[] = [];
-const tlsRequest = 80877103;
+const firstMessages: number[] = [];
+/** The code of SSLRequest in the PostgreSQL protocol. */
+const sslRequest = 80877103;
 
 beforeAll(async () => {
   server = createServer((socket) => {
     socket.once('data', (bytes) => {
-      seen.push(bytes.readInt32BE(4));
+      firstMessages.push(bytes.readInt32BE(4));
       socket.end('N');
     });
     socket.on('error', () => {});
@@ -27,24 +28,26 @@ afterAll(() => void server.close());
 
 test.each([
   ['the service', () => openPostgres(url, entities, { poolSize: 1 })],
-  ['a migration', () => migratePostgres(url, url)],
-  ['the plan of one', () => planPostgres(url)],
-])('sslmode=require: %s sends nothing in the clear', async (_, connect) => {
-  seen.length = 0;
+  ['migrate', () => migratePostgres(url, url)],
+  ['migrate --plan', () => planPostgres(url)],
+])('with sslmode=require, %s sends nothing unencrypted', async (_, connect) => {
+  firstMessages.length = 0;
   await expect(connect()).rejects.toThrow('does not support SSL');
-  expect(new Set(seen)).toEqual(new Set([tlsRequest]));
+  expect(new Set(firstMessages)).toEqual(new Set([sslRequest]));
 });
 
-test.runIf(process.env.TEST_DATABASE_URL)('options in the address count, but not against ours', async () => {
+test.runIf(process.env.TEST_DATABASE_URL)('options in the URL apply unless the service sets them itself', async () => {
   const database = await createDatabase();
-  const address = new URL(urlOf(database));
-  address.searchParams.set('options', '-c work_mem=5MB -c role=none -c statement_timeout=0');
-  const same = await openPostgres(address.href, entities, { poolSize: 1 });
+  const url = new URL(urlOf(database));
+  url.searchParams.set('options', '-c work_mem=5MB -c role=none -c statement_timeout=0');
+  const withOptions = await openPostgres(url.href, entities, { poolSize: 1 });
   try {
     const settings = `select current_user as role, current_setting('work_mem') as memory, current_setting('statement_timeout') as timeout`;
-    expect(await same.asAuthenticator((em) => em.execute(settings))).toEqual([{ role: 'sitekeeper_app', memory: '5MB', timeout: '15s' }]);
+    expect(await withOptions.asAuthenticator((em) => em.execute(settings))).toEqual([
+      { role: 'sitekeeper_app', memory: '5MB', timeout: '15s' },
+    ]);
   } finally {
-    await same.close();
+    await withOptions.close();
     await database.close();
   }
 });

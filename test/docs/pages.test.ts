@@ -12,22 +12,22 @@ afterAll(() => service.stop());
 
 const get = (path: string, init: RequestInit = {}) => fetch(service.url + path, { redirect: 'manual', ...init });
 
-/** Every address that a page, a style sheet or a script of the docs leads to, starting at the front page. */
+/** Fetches every URL that the pages, style sheets and scripts of the docs link to, starting at the front page. */
 async function crawl(): Promise<Map<string, { status: number; text: string; headers: Headers }>> {
   const seen = new Map<string, { status: number; text: string; headers: Headers }>();
-  const left = [`${service.url}/docs`];
-  for (let url = left.pop(); url; url = left.pop()) {
+  const queue = [`${service.url}/docs`];
+  for (let url = queue.pop(); url; url = queue.pop()) {
     if (seen.has(url)) continue;
     const response = await fetch(url, { redirect: 'manual' });
     const text = await response.text();
     seen.set(url, { status: response.status, text, headers: response.headers });
     if (!response.headers.get('content-type')?.startsWith('text/html')) continue;
-    for (const [, link = ''] of text.matchAll(/(?:href|src|data-spec)="([^"#]+)"/g)) left.push(new URL(link, url).href);
+    for (const [, link = ''] of text.matchAll(/(?:href|src|data-spec)="([^"#]+)"/g)) queue.push(new URL(link, url).href);
   }
   return seen;
 }
 
-test('every link of every page leads somewhere, and never to another host', async () => {
+test('every link of every page works and stays on the same host', async () => {
   const seen = await crawl();
   expect([...seen].filter(([, { status }]) => status !== 200)).toEqual([]);
   expect([...seen.keys()].filter((url) => new URL(url).origin !== service.url)).toEqual([]);
@@ -38,7 +38,7 @@ test('every link of every page leads somewhere, and never to another host', asyn
   expect(paths.filter((path) => path.startsWith('/docs/problems/'))).toHaveLength(Object.keys(problems).length);
 });
 
-test('pages allow nothing but our own files, and hold no inline script or style', async () => {
+test('pages allow only files of the service and contain no inline script or style', async () => {
   for (const [url, { text, headers }] of await crawl()) {
     expect(headers.get('x-content-type-options'), url).toBe('nosniff');
     expect(headers.get('referrer-policy'), url).toBe('same-origin');
@@ -55,7 +55,7 @@ test('pages allow nothing but our own files, and hold no inline script or style'
 describe('problems', () => {
   const about = () => ({ publicUrl: service.url, instance: '/', requestId: 'x' });
 
-  test.each(Object.keys(problems) as ProblemCode[])('the type of %s leads to a page that explains it', async (code) => {
+  test.each(Object.keys(problems) as ProblemCode[])('the type of %s is the URL of a page that explains it', async (code) => {
     const response = await fetch(problemBody(new ProblemError(code, ''), about()).type);
     expect(response.status).toBe(200);
     const text = await response.text();
@@ -63,9 +63,9 @@ describe('problems', () => {
     expect(text).toMatch(/What to do<\/h2>\s*<ul>\s*<li>/);
   });
 
-  test('the type of a problem that was answered is such a page', async () => {
-    const answered = [await get('/api/v1/websites'), await get('/nowhere'), await get('/api/session', { method: 'POST' })];
-    for (const response of answered) {
+  test('the type in a response is the URL of such a page', async () => {
+    const responses = [await get('/api/v1/websites'), await get('/unknown'), await get('/api/session', { method: 'POST' })];
+    for (const response of responses) {
       const { type, title } = (await response.json()) as ProblemBody;
       const page = await fetch(type);
       expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -73,13 +73,13 @@ describe('problems', () => {
     }
   });
 
-  test('404 for a code that does not exist', async () => {
+  test('returns 404 for a code that does not exist', async () => {
     const response = await get('/docs/problems/no_such_code');
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
   });
 });
 
-test('/ leads to the docs', async () => {
+test('redirects / to the docs', async () => {
   for (const path of ['/', '/docs/']) {
     const response = await get(path);
     expect(response.status).toBe(302);
@@ -87,12 +87,12 @@ test('/ leads to the docs', async () => {
   }
 });
 
-test('no path leads out of the list of files', async () => {
-  const tries = ['..%2f..%2fpackage.json', '%2e%2e/router.ts', '..%5cdocs.ts', 'docs.css%00', 'docs.css/', '__proto__', ''];
-  for (const path of tries) expect((await get(`/docs/assets/${path}`)).status, path).toBe(404);
+test('returns 404 for paths that try to leave the assets folder', async () => {
+  const paths = ['..%2f..%2fpackage.json', '%2e%2e/router.ts', '..%5crouter.ts', 'docs.css%00', 'docs.css/', '__proto__', ''];
+  for (const path of paths) expect((await get(`/docs/assets/${path}`)).status, path).toBe(404);
 });
 
-test('files named by a version are kept for long; others are asked for again, and answered by 304', async () => {
+test('files with a version in their path are cached for long, others are revalidated and return 304', async () => {
   const { headers } = await get('/docs/assets/docs.css');
   expect(headers.get('cache-control')).toBe('no-cache');
   expect((await get('/docs/assets/docs.css', { headers: { 'If-None-Match': headers.get('etag') ?? '' } })).status).toBe(304);
@@ -101,10 +101,10 @@ test('files named by a version are kept for long; others are asked for again, an
   expect((await get(`/docs/${bundle}`)).headers.get('cache-control')).toContain('immutable');
 });
 
-test('the samples name the address that the service is reached at, escaped', async () => {
-  const elsewhere = await startService({}, { database: service.database, publicUrl: `https://keeper.example.net/'"><b>` });
-  const text = await (await fetch(`${elsewhere.url}/docs/getting-started`)).text();
+test('the samples contain the public URL of the service, HTML-escaped', async () => {
+  const other = await startService({}, { database: service.database, publicUrl: `https://keeper.example.net/'"><b>` });
+  const text = await (await fetch(`${other.url}/docs/getting-started`)).text();
   expect(text).toContain('curl https://keeper.example.net/&#39;&quot;&gt;&lt;b&gt;/api/keys');
   expect(text).not.toContain('<b>');
-  await elsewhere.stop();
+  await other.stop();
 });

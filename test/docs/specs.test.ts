@@ -19,7 +19,7 @@ const published = [
   { name: 'monitoring', bundle: monitoring, server: 'https://keeper.example.net/inner/api' },
 ];
 
-test.each(published)('the spec of $name is the contract, with this service as its server', async ({ name, bundle, server }) => {
+test.each(published)('the spec of $name is the contract with the URL of this service as its server', async ({ name, bundle, server }) => {
   const response = await get(`/openapi/${name}.json`);
   expect(response.headers.get('content-type')).toBe('application/json');
   const document = (await response.json()) as typeof bundle;
@@ -28,7 +28,7 @@ test.each(published)('the spec of $name is the contract, with this service as it
   expect({ ...document, servers: bundle.servers, info: bundle.info }).toEqual(bundle);
 });
 
-test.each(published)('the spec of $name in YAML says the same, whichever version of YAML the reader speaks', async ({ name }) => {
+test.each(published)('the spec of $name in YAML equals the JSON one in YAML 1.1 and 1.2', async ({ name }) => {
   const response = await get(`/openapi/${name}.yaml`);
   expect(response.headers.get('content-type')).toBe('application/yaml');
   const text = await response.text();
@@ -37,7 +37,7 @@ test.each(published)('the spec of $name in YAML says the same, whichever version
   expect(parse(text, { version: '1.1' })).toEqual(document);
 });
 
-test.each(['gzip', 'identity'])('a strong ETag, and 304 to those who have it already (%s)', async (encoding) => {
+test.each(['gzip', 'identity'])('has a strong ETag and returns 304 to clients that already have the spec (%s)', async (encoding) => {
   const first = await get('/openapi/websites.yaml', { 'Accept-Encoding': encoding });
   const etag = first.headers.get('etag') ?? '';
   expect(etag).toMatch(/^"[\w-]+"$/);
@@ -49,25 +49,25 @@ test.each(['gzip', 'identity'])('a strong ETag, and 304 to those who have it alr
   expect(other.status).toBe(200);
 });
 
-test('the zipped and the plain spec have different ETags', async () => {
-  const [zipped, plain] = await Promise.all(
+test('the compressed and the uncompressed spec have different ETags', async () => {
+  const [compressed, uncompressed] = await Promise.all(
     ['gzip', 'identity'].map((encoding) => get('/openapi/websites.json', { 'Accept-Encoding': encoding })),
   );
-  expect(zipped?.headers.get('etag')).not.toBe(plain?.headers.get('etag'));
-  expect(await zipped?.text()).toBe(await plain?.text());
+  expect(compressed?.headers.get('etag')).not.toBe(uncompressed?.headers.get('etag'));
+  expect(await compressed?.text()).toBe(await uncompressed?.text());
 });
 
-test('pages of any origin may read the specs, whatever CORS_ORIGINS says of the APIs', async () => {
-  const headers = { Origin: 'https://elsewhere.example.org' };
+test('pages of any origin can read the specs, regardless of CORS_ORIGINS', async () => {
+  const headers = { Origin: 'https://other.example.org' };
   expect((await get('/openapi/websites.json', headers)).headers.get('access-control-allow-origin')).toBe('*');
   expect((await get('/api/v1/websites', headers)).headers.get('access-control-allow-origin')).toBeNull();
-  const asked = { ...headers, 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': 'if-none-match' };
-  const preflight = await get('/openapi/websites.json', asked, 'OPTIONS');
+  const requested = { ...headers, 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': 'if-none-match' };
+  const preflight = await get('/openapi/websites.json', requested, 'OPTIONS');
   expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
   expect(preflight.headers.get('access-control-allow-headers')).toBe('if-none-match');
 });
 
-test('specs need no key and are not counted', async () => {
+test('specs require no key and do not count towards the rate limit', async () => {
   for (let times = 0; times < 5; times++) {
     const response = await get('/openapi/monitoring.json');
     expect([response.status, response.headers.get('ratelimit')]).toEqual([200, null]);
@@ -75,11 +75,11 @@ test('specs need no key and are not counted', async () => {
   }
 });
 
-test('HEAD is answered like GET without a body, OPTIONS with Allow, other methods with 405', async () => {
-  const plain = { 'Accept-Encoding': 'identity' };
-  const [whole, head] = [await get('/openapi/websites.yaml', plain), await get('/openapi/websites.yaml', plain, 'HEAD')];
+test('responds to HEAD like to GET without a body, to OPTIONS with Allow, and to other methods with 405', async () => {
+  const uncompressed = { 'Accept-Encoding': 'identity' };
+  const [full, head] = [await get('/openapi/websites.yaml', uncompressed), await get('/openapi/websites.yaml', uncompressed, 'HEAD')];
   expect(head.status).toBe(200);
-  for (const name of ['etag', 'content-length', 'content-type']) expect(head.headers.get(name)).toBe(whole.headers.get(name));
+  for (const name of ['etag', 'content-length', 'content-type']) expect(head.headers.get(name)).toBe(full.headers.get(name));
   expect(await head.text()).toBe('');
   const options = await get('/openapi/websites.yaml', {}, 'OPTIONS');
   expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);

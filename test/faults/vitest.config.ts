@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import FaultTable from './table.ts';
+import GuaranteeTable from './support/guarantee-table.ts';
 
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ['test/faults/**/*.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
-    reporters: ['default', new FaultTable()],
+    reporters: ['default', new GuaranteeTable()],
     hookTimeout: 60_000,
-    // Some load the machine on purpose; more at once would measure each other.
+    // Some tests load the machine on purpose. With more files at a time they would distort each other's measurements.
     maxWorkers: 2,
   },
 });

@@ -5,12 +5,13 @@ import { startService, type TestService, type TestUser } from '../support/servic
 
 let service: TestService;
 let user: TestUser;
-let broken: Error | undefined;
+/** Every query of the service fails with this error while it is set. */
+let failure: Error | undefined;
 
 beforeAll(async () => {
   const database = await createDatabase();
   const query = database.query.bind(database);
-  database.query = (userId) => (broken ? () => Promise.reject(broken) : query(userId));
+  database.query = (userId) => (failure ? () => Promise.reject(failure) : query(userId));
   service = await startService({}, { database });
   user = await service.createUser();
 });
@@ -19,20 +20,21 @@ afterAll(async () => {
   await service.database.close();
 });
 
-test('500 for a fault of ours, without a word about what it was', async () => {
-  broken = new Error('password of the database is hunter2');
+test('returns 500 for an unexpected error, without details', async () => {
+  failure = new Error('the password of the database is hunter2');
   const { status, body, text } = await user.api.get('/api/monitors');
-  broken = undefined;
-  expect([status, body.code]).toEqual([500, 'internal_error']);
+  failure = undefined;
+  expect([status, body.code, body.title]).toEqual([500, 'internal_error', 'Internal server error']);
+  expect(body.detail).toBe('An unexpected error occurred. Report the request_id to the operator if it persists.');
   expect(text).not.toContain('hunter2');
 });
 
-test('the log says what was wrong with a statement, and none of its values', async () => {
+test('the log contains the error of a statement, but none of its values', async () => {
   const failing = service.database.asUser(user.id, (em) =>
     em.execute('insert into websites (user_id, domain, exclude_ips) values (?, null, ?)', [user.id, 'hunter2']),
   );
   const error: Error = await failing.then(
-    () => new Error('it was accepted'),
+    () => new Error('The statement succeeded.'),
     (thrown) => thrown,
   );
   const logged = plainError(error);
@@ -40,10 +42,11 @@ test('the log says what was wrong with a statement, and none of its values', asy
   expect(JSON.stringify(logged)).not.toContain('hunter2');
 });
 
-test('503 with Retry-After while the database is away, and readyz says so', async () => {
+test('returns 503 with Retry-After while the database is unavailable, and /readyz fails', async () => {
   await service.database.close();
   const { status, headers, body } = await user.api.get('/api/monitors');
   expect([status, body.code, headers.get('Retry-After')]).toEqual([503, 'unavailable', '2']);
-  expect((await service.stranger.get('/readyz')).status).toBe(503);
-  expect((await service.stranger.get('/healthz')).status).toBe(200);
+  expect(body.detail).toBe('The database is unavailable. Retry in 2 seconds.');
+  expect((await service.anonymous.get('/readyz')).status).toBe(503);
+  expect((await service.anonymous.get('/healthz')).status).toBe(200);
 });

@@ -11,24 +11,28 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test('over the limit: 429 with Retry-After, and every answer says how much is left', async () => {
+test('returns 429 with Retry-After over the limit, and every response reports what is left', async () => {
   const service = await startService({ rateLimitPerMinute: 50 }, { database });
   try {
     const { api } = await service.createUser();
-    const answers = await Promise.all(Array.from({ length: 100 }, () => api.get('/api/monitors')));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(50);
-    expect(answers[0]?.headers.get('RateLimit-Policy')).toBe('"key";q=50;w=60, "user";q=100;w=60');
-    expect(refused[0]?.body.code).toBe('rate_limited');
-    expect(Number(refused[0]?.headers.get('Retry-After'))).toBeGreaterThan(50);
-    expect(refused[0]?.headers.get('X-RateLimit-Remaining')).toBe('0');
+    const responses = await Promise.all(Array.from({ length: 100 }, () => api.get('/api/monitors')));
+    const rejected = responses.filter(({ status }) => status === 429);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
+    expect(rejected).toHaveLength(50);
+    for (const { headers } of responses) expect(headers.get('RateLimit-Policy')).toBe('"key";q=50;w=60, "user";q=100;w=60');
+    const retryAfter = Number(rejected[0]?.headers.get('Retry-After'));
+    expect(retryAfter).toBeGreaterThan(50);
+    expect(rejected[0]?.body).toMatchObject({
+      code: 'rate_limited',
+      detail: `The limit for this key is 50 requests per minute. Retry in ${retryAfter} seconds.`,
+    });
+    expect(rejected[0]?.headers.get('X-RateLimit-Remaining')).toBe('0');
   } finally {
     await service.stop();
   }
 });
 
-test('two keys of one user share the limit of the user, refusals count too', async () => {
+test('the keys of one user share the limit of the user, and rejected requests count', async () => {
   const service = await startService({ rateLimitPerMinute: 10 }, { database });
   try {
     const user = await service.createUser();
@@ -41,13 +45,13 @@ test('two keys of one user share the limit of the user, refusals count too', asy
   }
 });
 
-test('a key over its own limit does not shut out the other keys of its user', async () => {
+test('a key over its own limit does not use up the limit of the user', async () => {
   const service = await startService({ rateLimitPerMinute: 10 }, { database });
   try {
     const user = await service.createUser();
-    const [runaway, other] = [await user.withScopes('monitors:read'), await user.withScopes('monitors:read')];
+    const [exceeding, other] = [await user.withScopes('monitors:read'), await user.withScopes('monitors:read')];
     const statuses = [];
-    for (let call = 0; call < 30; call++) statuses.push((await runaway.get('/api/monitors')).status);
+    for (let call = 0; call < 30; call++) statuses.push((await exceeding.get('/api/monitors')).status);
     expect(statuses).toEqual([...Array(10).fill(200), ...Array(20).fill(429)]);
     for (let call = 0; call < 10; call++) expect((await other.get('/api/monitors')).status).toBe(200);
     expect((await user.api.get('/api/monitors')).status).toBe(429);
@@ -56,13 +60,13 @@ test('a key over its own limit does not shut out the other keys of its user', as
   }
 });
 
-test('callers without a key share the limit of their address; health checks are exempt', async () => {
+test('requests without a key share the limit of their address; health checks are exempt', async () => {
   const service = await startService({ rateLimitPerMinute: 50 }, { database });
   try {
     const statuses = [];
-    for (let call = 0; call < 8; call++) statuses.push((await service.stranger.get(call % 2 ? '/api/nope' : '/api/monitors')).status);
+    for (let call = 0; call < 8; call++) statuses.push((await service.anonymous.get(call % 2 ? '/api/nope' : '/api/monitors')).status);
     expect(statuses).toEqual([401, 404, 401, 404, 401, 429, 429, 429]);
-    expect((await service.stranger.get('/healthz')).status).toBe(200);
+    expect((await service.anonymous.get('/healthz')).status).toBe(200);
     const { api } = await service.createUser();
     expect((await api.get('/api/monitors')).status).toBe(200);
   } finally {
@@ -70,8 +74,8 @@ test('callers without a key share the limit of their address; health checks are 
   }
 });
 
-test('X-Forwarded-For counts only behind a trusted proxy, IPv6 by its /64', async () => {
-  const calls = async (trustedProxies: string[], addresses: string[]) => {
+test('X-Forwarded-For is used only behind a trusted proxy, and IPv6 addresses count by their /64 network', async () => {
+  const statusesFrom = async (trustedProxies: string[], addresses: string[]) => {
     const service = await startService({ rateLimitPerMinute: 10, trustedProxies }, { database });
     try {
       const statuses = [];
@@ -82,7 +86,7 @@ test('X-Forwarded-For counts only behind a trusted proxy, IPv6 by its /64', asyn
       await service.stop();
     }
   };
-  expect(await calls([], ['192.0.2.1', '192.0.2.2'])).toEqual([401, 429]);
-  expect(await calls(['loopback'], ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([401, 401, 429]);
-  expect(await calls(['127.0.0.0/8'], ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'])).toEqual([401, 429, 401]);
+  expect(await statusesFrom([], ['192.0.2.1', '192.0.2.2'])).toEqual([401, 429]);
+  expect(await statusesFrom(['loopback'], ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([401, 401, 429]);
+  expect(await statusesFrom(['127.0.0.0/8'], ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'])).toEqual([401, 429, 401]);
 });

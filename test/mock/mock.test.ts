@@ -10,38 +10,38 @@ import { type Sample, samples } from './requests.ts';
 
 let mock: RunningMock;
 let api: ApiClient;
-let by: Record<Sample['as'], ApiClient>;
+let clients: Record<Sample['as'], ApiClient>;
 
 beforeAll(async () => {
   mock = await startMock();
   api = mock.api;
-  by = { key: api, session: mock.as({ Cookie: 'sitekeeper_session=any' }), stranger: mock.as({}) };
+  clients = { key: api, session: mock.withHeaders({ Cookie: 'sitekeeper_session=any' }), anonymous: mock.withHeaders({}) };
 });
 afterAll(async () => {
   expect(await mock.stop()).toBe(0);
 });
 
-test('the three calls that it prints work as they are', async () => {
+test('the three calls that it prints work without changes', async () => {
   const calls = [...mock.printed().matchAll(/curl (.*) (http:\S+)/g)].map(([, options = '', url = '']) => ({
     url,
     headers: [...options.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name = '', value = '']): [string, string] => [name, value]),
   }));
-  const answers = await Promise.all(calls.map(({ url, headers }) => fetch(url, { headers })));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
+  const responses = await Promise.all(calls.map(({ url, headers }) => fetch(url, { headers })));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 404]);
 });
 
-test.each(['/api/v1/websites', '/api/monitors', '/api/providers'])('what %s lists can be shown, and is the same', async (path) => {
+test.each(['/api/v1/websites', '/api/monitors', '/api/providers'])('shows each item of %s as it is listed', async (path) => {
   const { data } = (await api.get(path)).body;
   expect(data.length).toBeGreaterThan(1);
   for (const item of data) expect((await api.get(`${path}/${item.id}`)).body.data).toEqual(item);
 });
 
-test('a listed website is found by its domain', async () => {
+test('finds a listed website by its domain', async () => {
   const { data } = (await api.get('/api/v1/websites')).body;
   for (const item of data) expect((await api.get(`/api/v1/domains/${item.domain}`)).body.data).toEqual(item);
 });
 
-test('an answer is about the item that the request names, and in the form that the request has', async () => {
+test('adapts the example to the id and the fields of the request', async () => {
   expect((await api.get('/api/monitors/77')).body.data.id).toBe(77);
   expect((await api.delete('/api/keys/77')).body.id).toBe(77);
   const incidents = (await api.get('/api/monitors/77/incidents')).body;
@@ -55,7 +55,7 @@ test('an answer is about the item that the request names, and in the form that t
   expect((await api.put('/api/monitors/5', { json: { is_active: false } })).body.data.status).toBe('paused');
 });
 
-test('the times of the examples are those of today, in the order in which things happen', async () => {
+test('shifts the times of the examples to the present and keeps their order', async () => {
   const paths = [
     '/api/v1/websites',
     '/api/keys',
@@ -65,7 +65,7 @@ test('the times of the examples are those of today, in the order in which things
     '/api/monitors/5/notifications',
   ];
   const items = (await Promise.all(paths.map((path) => api.get(path)))).flatMap(({ body }) => body.data);
-  const { data: session } = (await by.session.get('/api/session')).body;
+  const { data: session } = (await clients.session.get('/api/session')).body;
   const now = Date.now();
   expect(Math.max(...items.map((item) => Date.parse(item.last_checked_at ?? item.created_at ?? item.started_at)))).toBeGreaterThan(
     now - 3600_000,
@@ -92,30 +92,30 @@ const declaredStatuses = new Map(
 );
 const successes = samples.filter(({ status, method }) => status < 300 && method !== 'HEAD' && method !== 'OPTIONS');
 
-test.each(successes)('Prefer: code=… gives every declared answer, as the contract has it: $method $path', async (sample) => {
+test.each(successes)('returns every declared status for Prefer: code=…: $method $path', async (sample) => {
   const { operation, method, path, as, options } = sample;
   for (const code of declaredStatuses.get(operation) ?? []) {
-    const answer = await by[as].request(method, path, { ...options, headers: { ...options.headers, Prefer: `code=${code}` } });
-    expect(answer.status).toBe(code);
+    const response = await clients[as].request(method, path, { ...options, headers: { ...options.headers, Prefer: `code=${code}` } });
+    expect(response.status).toBe(code);
     if (code < 400) continue;
-    expect(answer.body).toMatchObject({
-      type: `${mock.url}/docs/problems/${answer.body.code}`,
+    expect(response.body).toMatchObject({
+      type: `${mock.url}/docs/problems/${response.body.code}`,
       status: code,
       instance: path.split('?')[0],
-      request_id: answer.headers.get('X-Request-Id'),
+      request_id: response.headers.get('X-Request-Id'),
     });
   }
 });
 
-test.each(successes)('Prefer: dynamic=true makes up an answer as the contract has it: $method $path', async (sample) => {
+test.each(successes)('generates a response that conforms to the contract for Prefer: dynamic=true: $method $path', async (sample) => {
   const { method, path, as, options } = sample;
   for (const seed of ['one', 'two', 'three']) {
     const headers = { ...options.headers, Prefer: `dynamic=true, seed=${seed}` };
-    expect((await by[as].request(method, path, { ...options, headers })).status).toBeLessThan(300);
+    expect((await clients[as].request(method, path, { ...options, headers })).status).toBeLessThan(300);
   }
 });
 
-test('Prefer: example=… chooses the example, also beside a code and in quotes', async () => {
+test('returns the example named in Prefer: example=…, also with a code and in quotes', async () => {
   const get = (path: string, prefer: string) => api.get(path, { headers: { Prefer: prefer } });
   expect((await get('/api/v1/websites', 'example=none')).body.data).toEqual([]);
   expect((await get('/api/monitors/5', 'code=200; example="down"')).body.data.status).toBe('down');
@@ -123,43 +123,43 @@ test('Prefer: example=… chooses the example, also beside a code and in quotes'
 });
 
 test.each([
-  ['code=299', 'asks for code=299, and this operation has 200, 304, 401'],
-  ['code=abc', 'asks for code=abc, and this operation has 200, 304, 401'],
-  ['example=blue', 'asks for example=blue, and the answer 200 has up, down, ping'],
-  ['dynamic=1', 'asks for dynamic=1, and it is true or false'],
-])('422 that says what there is, for Prefer: %s', async (prefer, words) => {
+  ['code=299', 'asks for code=299, but this operation has 200, 304, 401'],
+  ['code=abc', 'asks for code=abc, but this operation has 200, 304, 401'],
+  ['example=blue', 'asks for example=blue, but the response 200 has the examples up, down, ping'],
+  ['dynamic=1', 'asks for dynamic=1, but it must be true or false'],
+])('returns 422 that lists the available values for Prefer: %s', async (prefer, message) => {
   const { status, body } = await api.get('/api/monitors/5', { headers: { Prefer: prefer } });
   expect([status, body.code]).toEqual([422, 'validation_failed']);
-  expect(body.errors).toEqual([{ in: 'header', name: 'Prefer', code: 'unknown_preference', message: expect.stringContaining(words) }]);
+  expect(body.errors).toEqual([{ in: 'header', name: 'Prefer', code: 'unknown_preference', message: expect.stringContaining(message) }]);
 });
 
-test('an unknown path is our 404, also outside both APIs; another method our 405 with Allow', async () => {
-  const outside = await api.get('/somewhere', { headers: { 'X-Request-Id': 'mine-1' } });
-  expect(outside.body).toEqual({
+test('returns 404 for an unknown path, also outside both APIs, and 405 with Allow for an unsupported method', async () => {
+  const unknown = await api.get('/somewhere', { headers: { 'X-Request-Id': 'mine-1' } });
+  expect(unknown.body).toEqual({
     type: `${mock.url}/docs/problems/not_found`,
     title: 'Not found',
     status: 404,
-    detail: 'There is no such item.',
+    detail: 'No such endpoint. Check the path against the API reference.',
     instance: '/somewhere',
     code: 'not_found',
     request_id: 'mine-1',
   });
   expect((await api.get('/api/v1/nothing')).body.code).toBe('not_found');
-  const other = await api.patch('/api/monitors/5');
-  expect([other.status, other.body.code]).toEqual([405, 'method_not_allowed']);
-  expect(other.headers.get('Allow')).toBe('GET, HEAD, PUT, DELETE, OPTIONS');
+  const unsupported = await api.patch('/api/monitors/5');
+  expect([unsupported.status, unsupported.body.code]).toEqual([405, 'method_not_allowed']);
+  expect(unsupported.headers.get('Allow')).toBe('GET, HEAD, PUT, DELETE, OPTIONS');
 });
 
-test('a Bearer value or a cookie is asked for, and any passes', async () => {
-  const get = (headers: Record<string, string>) => mock.as(headers).get('/api/monitors');
-  const refused = await get({});
-  expect([refused.status, refused.body.code, refused.headers.get('WWW-Authenticate')]).toEqual([401, 'unauthenticated', 'Bearer']);
+test('requires a Bearer value or a cookie, and accepts any', async () => {
+  const get = (headers: Record<string, string>) => mock.withHeaders(headers).get('/api/monitors');
+  const anonymous = await get({});
+  expect([anonymous.status, anonymous.body.code, anonymous.headers.get('WWW-Authenticate')]).toEqual([401, 'unauthenticated', 'Bearer']);
   expect((await get({ Authorization: 'Basic dTpw' })).body.code).toBe('invalid_key');
   expect((await get({ Authorization: 'Bearer x' })).status).toBe(200);
   expect((await get({ Cookie: 'sitekeeper_session=x' })).status).toBe(200);
 });
 
-test('what is wrong is named field by field, as the service does', async () => {
+test('returns the same validation errors as the service', async () => {
   const { body } = await api.post('/api/v1/websites', { form: { domain: 'localhost', privacy: '3', favourite: '1' } });
   expect(body.errors.map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code])).toEqual([
     ['/favourite', 'unknown_field'],
@@ -168,7 +168,7 @@ test('what is wrong is named field by field, as the service does', async () => {
   ]);
 });
 
-test('conditional requests follow the ETag that was shown', async () => {
+test('evaluates conditional requests against the ETag of the example', async () => {
   const etag = (await api.get('/api/monitors/5')).headers.get('ETag') ?? '';
   expect((await api.get('/api/monitors/5', { headers: { 'If-None-Match': etag } })).status).toBe(304);
   const rename = (ifMatch: string) => api.put('/api/monitors/5', { json: { friendly_name: 'Shop' }, headers: { 'If-Match': ifMatch } });
@@ -176,16 +176,16 @@ test('conditional requests follow the ETag that was shown', async () => {
   expect((await rename('"99.1"')).status).toBe(412);
 });
 
-test('a script of any origin may send our headers and read our answers', async () => {
+test('allows scripts of any origin to send the headers of the API and to read its responses', async () => {
   const origin = { Origin: 'http://localhost:5173' };
-  const asked = 'authorization,content-type,idempotency-key,if-match,if-none-match,prefer,x-request-id';
+  const requested = 'authorization,content-type,idempotency-key,if-match,if-none-match,prefer,x-request-id';
   const preflight = await api.request('OPTIONS', '/api/monitors/5', {
-    headers: { ...origin, 'Access-Control-Request-Method': 'PUT', 'Access-Control-Request-Headers': asked },
+    headers: { ...origin, 'Access-Control-Request-Method': 'PUT', 'Access-Control-Request-Headers': requested },
   });
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get('Access-Control-Allow-Origin')).toBe('*');
   expect(preflight.headers.get('Access-Control-Allow-Methods')?.split(',')).toEqual(expect.arrayContaining(['PUT', 'PATCH', 'DELETE']));
-  expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe(asked);
+  expect(preflight.headers.get('Access-Control-Allow-Headers')).toBe(requested);
   for (const { headers } of [
     await api.get('/api/monitors/5', { headers: origin }),
     await api.get('/api/monitors/5', { headers: { ...origin, Prefer: 'code=404' } }),
@@ -196,14 +196,14 @@ test('a script of any origin may send our headers and read our answers', async (
   }
 });
 
-test('a port that makes no sense, or is taken, is refused in one line', async () => {
-  const senseless = run(tmpdir(), {}, ['mock', '--port', 'x']);
-  expect(await senseless.ended).toBe(1);
-  expect(senseless.printed()).toMatch(/^Bad setting\. --port[^\n]*\n$/);
+test('exits with a one-line error if the port is invalid or in use', async () => {
+  const invalid = run(tmpdir(), {}, ['mock', '--port', 'x']);
+  expect(await invalid.ended).toBe(1);
+  expect(invalid.printed()).toMatch(/^Invalid configuration\. --port[^\n]*\n$/);
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
-  const late = run(tmpdir(), {}, ['mock', '--port', String((other.address() as { port: number }).port)]);
-  expect(await late.ended).toBe(1);
+  const second = run(tmpdir(), {}, ['mock', '--port', String((other.address() as { port: number }).port)]);
+  expect(await second.ended).toBe(1);
   other.close();
-  expect(late.printed()).toMatch(/^Cannot start\. Cannot listen on [^\n]*taken[^\n]*--port[^\n]*\n$/);
+  expect(second.printed()).toMatch(/^Cannot start\. Cannot listen on [^\n]*taken[^\n]*--port[^\n]*\n$/);
 });

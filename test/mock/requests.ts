@@ -4,17 +4,17 @@ export const password = 'correct horse battery';
 
 export interface Sample {
   status: number;
-  /** Empty where the path or the method is in no contract. */
+  /** Empty if the contract does not declare the path or the method. */
   operation: string;
   method: string;
   path: string;
-  as: 'key' | 'session' | 'stranger';
+  as: 'key' | 'session' | 'anonymous';
   options: NonNullable<Parameters<ApiClient['request']>[2]>;
 }
 
 /**
- * Requests that build on one another, for a new user on an empty database: the first of each kind gets the id 1, and the
- * key that calls has it too.
+ * Requests that depend on each other, for a new user on an empty database. The first resource of each kind has the id 1. The
+ * calling key also has the id 1.
  */
 export const samples: Sample[] = [
   // The website registry
@@ -23,7 +23,7 @@ export const samples: Sample[] = [
     form: { domain: 'shop.example.org', privacy: '2', password },
     headers: { 'Idempotency-Key': 'first' },
   }),
-  sample(401, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net' } }, 'stranger'),
+  sample(401, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net' } }, 'anonymous'),
   sample(406, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'example.net' }, headers: { Accept: 'text/html' } }),
   sample(415, 'createWebsite', 'POST /api/v1/websites', { json: { domain: 'example.net' } }),
   sample(413, 'createWebsite', 'POST /api/v1/websites', { form: { domain: 'x'.repeat(300_000) } }),
@@ -45,7 +45,7 @@ export const samples: Sample[] = [
   sample(200, 'showWebsite', 'GET /api/v1/websites/1'),
   sample(304, 'showWebsite', 'GET /api/v1/websites/1', { headers: { 'If-None-Match': '*' } }),
   sample(422, 'showWebsite', 'GET /api/v1/websites/first'),
-  sample(401, 'showWebsite', 'GET /api/v1/websites/1', { headers: { Authorization: 'Basic dTpw' } }, 'stranger'),
+  sample(401, 'showWebsite', 'GET /api/v1/websites/1', { headers: { Authorization: 'Basic dTpw' } }, 'anonymous'),
   sample(200, 'showWebsiteByDomain', 'GET /api/v1/domains/example.com'),
   sample(200, 'updateWebsite', 'PATCH /api/v1/websites/1', { form: { favorite: '0' } }),
   sample(200, 'putWebsite', 'PUT /api/v1/websites/1', { form: { favorite: 'true' }, headers: { 'If-Match': '*' } }),
@@ -61,7 +61,7 @@ export const samples: Sample[] = [
   sample(404, '', 'GET /nothing'),
   sample(404, '', 'GET /api/v1/websites/%ff'),
   sample(405, '', 'DELETE /api/v1/websites'),
-  sample(405, '', 'PATCH /api/monitors/1', {}, 'stranger'),
+  sample(405, '', 'PATCH /api/monitors/1', {}, 'anonymous'),
   sample(204, '', 'OPTIONS /api/monitors/1'),
 
   // Keys
@@ -82,7 +82,7 @@ export const samples: Sample[] = [
   }),
   sample(200, 'listMonitors', 'GET /api/monitors?status=down&pageSize=50'),
   sample(422, 'listMonitors', 'GET /api/monitors?pageSize=0'),
-  sample(401, 'listMonitors', 'GET /api/monitors', {}, 'stranger'),
+  sample(401, 'listMonitors', 'GET /api/monitors', {}, 'anonymous'),
   sample(200, 'showMonitor', 'GET /api/monitors/1'),
   sample(200, 'updateMonitor', 'PUT /api/monitors/1', { json: { friendly_name: 'Shop (Europe)' } }),
   sample(415, 'updateMonitor', 'PUT /api/monitors/1', { form: { friendly_name: 'Shop' } }),
@@ -106,15 +106,15 @@ export const samples: Sample[] = [
   sample(200, 'deleteMonitor', 'DELETE /api/monitors/1', { headers: { 'If-Match': '*' } }),
 
   // Users and sessions
-  sample(201, 'createUser', 'POST /api/users', { json: { email: 'ana@example.com', password } }, 'stranger'),
-  sample(422, 'createUser', 'POST /api/users', { json: { email: 'ana', password: 'short' } }, 'stranger'),
-  sample(201, 'createSession', 'POST /api/session', { json: { email: 'ana@example.com', password } }, 'stranger'),
+  sample(201, 'createUser', 'POST /api/users', { json: { email: 'ana@example.com', password } }, 'anonymous'),
+  sample(422, 'createUser', 'POST /api/users', { json: { email: 'ana', password: 'short' } }, 'anonymous'),
+  sample(201, 'createSession', 'POST /api/session', { json: { email: 'ana@example.com', password } }, 'anonymous'),
   sample(
     403,
     'createSession',
     'POST /api/session',
     { json: { email: 'ana@example.com', password }, headers: { Origin: 'https://evil.example' } },
-    'stranger',
+    'anonymous',
   ),
   sample(200, 'showSession', 'GET /api/session', {}, 'session'),
   sample(401, 'showSession', 'GET /api/session'),

@@ -11,29 +11,29 @@ import { password, type Sample, samples } from './requests.ts';
 let mail: MailServer;
 let service: TestService;
 let mock: RunningMock;
-let ofService: Record<Sample['as'], ApiClient>;
-let ofMock: Record<Sample['as'], ApiClient>;
+let serviceClients: Record<Sample['as'], ApiClient>;
+let mockClients: Record<Sample['as'], ApiClient>;
 
 beforeAll(async () => {
   mail = await startMailServer();
   const { delivery } = readConfig({ SMTP_URL: `smtp://${mail.host}`, MAIL_FROM: 'alerts@sitekeeper.example' });
   [service, mock] = await Promise.all([startService({ signupOpen: true, delivery }), startMock()]);
   const user = await service.createUser(password);
-  const { headers } = await service.stranger.post('/api/session', { json: { email: user.email, password } });
+  const { headers } = await service.anonymous.post('/api/session', { json: { email: user.email, password } });
   const cookie = headers.get('Set-Cookie')?.split(';')[0] ?? '';
-  ofService = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), stranger: service.stranger };
-  ofMock = { key: mock.api, session: mock.as({ Cookie: cookie }), stranger: mock.as({}) };
+  serviceClients = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), anonymous: service.anonymous };
+  mockClients = { key: mock.api, session: mock.withHeaders({ Cookie: cookie }), anonymous: mock.withHeaders({}) };
 });
 afterAll(async () => {
   await Promise.all([mock.stop(), service.stop(), mail.close()]);
 });
 
-test.each(samples)('$status from both: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
-  expect((await ofService[as].request(method, path, options)).status).toBe(status);
-  expect((await ofMock[as].request(method, path, options)).status).toBe(status);
+test.each(samples)('both return $status: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
+  expect((await serviceClients[as].request(method, path, options)).status).toBe(status);
+  expect((await mockClients[as].request(method, path, options)).status).toBe(status);
 });
 
-test('there are at least 50 samples, with a success of every operation', () => {
+test('there are at least 50 samples, including a successful one for every operation', () => {
   const declared = JSON.stringify([websites, monitoring]).match(/(?<="operationId":")\w+/g) ?? [];
   const succeeding = samples.filter(({ status }) => status < 300).map(({ operation }) => operation);
   expect(samples.length).toBeGreaterThanOrEqual(50);

@@ -1,28 +1,28 @@
 import { createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
-import { NetworkError, type NetworkErrorKind, toNetworkError } from '../../src/net/network-error.ts';
+import { NetworkError, type NetworkErrorKind } from '../../src/net/network-error.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { type Authority, createAuthority, trust } from '../support/certificates.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
-// 127.0.0.2 stands for the public internet, 127.0.0.1 for the operator's network.
-const [outside, inside] = ['127.0.0.2', '127.0.0.1'];
+// 127.0.0.2 represents the public internet, 127.0.0.1 the operator's network.
+const [externalAddress, internalAddress] = ['127.0.0.2', '127.0.0.1'];
 const names: Record<string, string[]> = {
-  'shop.example': [outside],
-  'rebind.example': [outside, inside],
-  'sneaky.example': [inside, outside],
-  'mapped.example': [`::ffff:${inside}`],
+  'shop.example': [externalAddress],
+  'external-first.example': [externalAddress, internalAddress],
+  'internal-first.example': [internalAddress, externalAddress],
+  'mapped.example': [`::ffff:${internalAddress}`],
   'private.example': ['10.0.0.1'],
   'empty.example': [],
-  'dead-and-alive.example': ['127.0.0.3', outside],
+  'dead-first.example': ['127.0.0.3', externalAddress],
 };
-const asked: string[] = [];
+const lookups: string[] = [];
 const net: Net = {
-  allow: parseRanges([outside, '127.0.0.3']),
+  allow: parseRanges([externalAddress, '127.0.0.3']),
   async lookup(hostname) {
-    asked.push(hostname);
+    lookups.push(hostname);
     const addresses = names[hostname];
     if (!addresses) throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' });
     return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -30,346 +30,355 @@ const net: Net = {
 };
 const limits = { timeoutMs: 20_000, maxBytes: 1000, maxRedirects: 5 };
 
-const started: { close(): unknown }[] = [];
+const startedServers: { close(): unknown }[] = [];
 let authority: Authority;
-let outer: WebServer;
-let inner: WebServer;
+let external: WebServer;
+let internal: WebServer;
 
 beforeAll(async () => {
   authority = await createAuthority();
   trust(authority);
-  outer = await startWebServer({ host: outside });
-  inner = await startWebServer({ host: inside });
+  external = await startWebServer({ host: externalAddress });
+  internal = await startWebServer({ host: internalAddress });
 });
 
 afterEach(async () => {
-  for (const server of [outer, inner]) Object.assign(server, { connections: 0, requests: [], script: scripts.accept() });
-  asked.length = 0;
-  for (const server of started.splice(0)) await server.close();
+  for (const server of [external, internal]) Object.assign(server, { connections: 0, requests: [], script: scripts.respond() });
+  lookups.length = 0;
+  for (const server of startedServers.splice(0)) await server.close();
 });
 
 afterAll(async () => {
-  await outer.close();
-  await inner.close();
+  await external.close();
+  await internal.close();
 });
 
 const get = (url: string, options: Partial<GuardedRequest> = {}, through = net) => guardedRequest(url, { ...limits, ...options }, through);
 
-async function faultOf(request: Promise<unknown>): Promise<NetworkError> {
+async function errorOf(request: Promise<unknown>): Promise<NetworkError> {
   const error = await request.then(
-    () => new Error('no fault'),
+    () => new Error('The request succeeded.'),
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(NetworkError);
   return error as NetworkError;
 }
 
-async function expectFault(request: Promise<unknown>, kind: NetworkErrorKind, message: string) {
-  const fault = await faultOf(request);
-  expect({ kind: fault.kind, message: fault.message }).toEqual({ kind, message });
+async function expectError(request: Promise<unknown>, kind: NetworkErrorKind, message: string) {
+  const error = await errorOf(request);
+  expect({ kind: error.kind, message: error.message }).toEqual({ kind, message });
 }
 
-async function httpsServer(certificate: { key: string; cert: string }): Promise<string> {
-  const server = await startWebServer({ host: outside, certificate });
-  started.push(server);
-  return `https://shop.example:${server.port}/`;
+async function startExternal(script = scripts.respond()): Promise<WebServer> {
+  const server = await startWebServer({ host: externalAddress, script });
+  startedServers.push(server);
+  return server;
 }
 
-test('the answer of a name: status, headers, body, where it came from', async () => {
-  outer.script = scripts.accept('hello', 404, { 'x-own': 'yes' });
-  const url = `http://shop.example:${outer.port}/a/b?c=d#e`;
-  const answer = await get(url);
-  expect(answer).toMatchObject({ status: 404, truncated: false, url });
-  expect(answer.body.toString()).toBe('hello');
-  expect(answer.headers['x-own']).toBe('yes');
-  expect(outer.requests[0]).toMatchObject({ method: 'GET', path: '/a/b?c=d' });
-  expect(outer.requests[0]?.headers).toMatchObject({
-    host: `shop.example:${outer.port}`,
-    'accept-encoding': 'identity',
-    'user-agent': 'Sitekeeper',
-    connection: 'close',
+describe('request', () => {
+  test('returns status, headers, body and URL of the response', async () => {
+    external.script = scripts.respond('hello', 404, { 'x-own': 'yes' });
+    const url = `http://shop.example:${external.port}/a/b?c=d#e`;
+    const response = await get(url);
+    expect(response).toMatchObject({ status: 404, truncated: false, url });
+    expect(response.body.toString()).toBe('hello');
+    expect(response.headers['x-own']).toBe('yes');
+    expect(external.requests[0]).toMatchObject({ method: 'GET', path: '/a/b?c=d' });
+    expect(external.requests[0]?.headers).toMatchObject({
+      host: `shop.example:${external.port}`,
+      'accept-encoding': 'identity',
+      'user-agent': 'Sitekeeper',
+      connection: 'close',
+    });
+  });
+
+  test('sends a method, headers and a body', async () => {
+    await get(`${external.url}/`, { method: 'POST', headers: { 'Content-Type': 'text/plain', 'User-Agent': 'own' }, body: 'grüße' });
+    expect(external.requests[0]).toMatchObject({ method: 'POST', body: 'grüße' });
+    expect(external.requests[0]?.headers).toMatchObject({ 'content-type': 'text/plain', 'content-length': '7', 'user-agent': 'own' });
+  });
+
+  test('uses a new connection for each request', async () => {
+    await get(`${external.url}/`);
+    await get(`${external.url}/`);
+    expect(external.connections).toBe(2);
+  });
+
+  test('tries the next address if one does not respond', async () => {
+    const response = await get(`http://dead-first.example:${external.port}/`);
+    expect(response.status).toBe(200);
+  });
+
+  test.each([
+    ['a text that is not a URL', 'example', 'the URL is not http or https'],
+    ['another scheme', 'ftp://shop.example/', 'the URL is not http or https'],
+    ['a URL with a user name', 'http://me:secret@shop.example/', 'the URL contains a user name or password'],
+  ])('rejects %s', async (_, url, message) => expectError(get(url), 'protocol', message));
+});
+
+describe('addresses', () => {
+  test('resolves a name once and connects to the address that was checked', async () => {
+    let count = 0;
+    const rebinding: Net = { ...net, lookup: async () => [{ address: count++ === 0 ? externalAddress : internalAddress, family: 4 }] };
+    await get(`http://shop.example:${external.port}/`, {}, rebinding);
+    expect(count).toBe(1);
+    expect(external.connections).toBe(1);
+  });
+
+  test.each([
+    ['an address that is not allowed', () => internal.url],
+    ['another notation of it', () => `http://0x7f.1:${internal.port}/`],
+    ['its IPv4-mapped form', () => `http://[::ffff:127.0.0.1]:${internal.port}/`],
+    ['localhost', () => `http://localhost:${internal.port}/`],
+    ['a name below localhost', () => `http://db.localhost.:${internal.port}/`],
+    ['a name with a public and then a private address', () => `http://external-first.example:${internal.port}/`],
+    ['a name with a private and then a public address', () => `http://internal-first.example:${internal.port}/`],
+    ['a name with an IPv4-mapped address', () => `http://mapped.example:${internal.port}/`],
+    ['a name with a private address', () => `http://private.example:${internal.port}/`],
+  ])('does not connect to %s', async (_, url) => {
+    await expectError(get(url()), 'address_not_allowed', 'address not allowed: it is private, local or reserved');
+    expect([internal.connections, external.connections]).toEqual([0, 0]);
+  });
+
+  test('does not look up localhost, and connects to it if it is allowed', async () => {
+    const response = await get(`http://localhost:${internal.port}/`, {}, { ...net, allow: parseRanges([internalAddress]) });
+    expect(response.status).toBe(200);
+    expect(lookups).toEqual([]);
   });
 });
 
-test('the name is resolved once, and the judged address is the one connected to', async () => {
-  let times = 0;
-  const rebinding: Net = { ...net, lookup: async () => [{ address: times++ === 0 ? outside : inside, family: 4 }] };
-  await get(`http://shop.example:${outer.port}/`, {}, rebinding);
-  expect(times).toBe(1);
-  expect(outer.connections).toBe(1);
+describe('DNS', () => {
+  test('a name that does not exist or has no address is an error of the name', async () => {
+    await expectError(get('http://unknown.example/'), 'dns', 'DNS name not found');
+    await expectError(get('http://empty.example/'), 'dns', 'DNS name has no address');
+  });
+
+  test('an invalid name is an error with the resolver of this machine as well', async () => {
+    const error = await errorOf(guardedRequest('http://a..b/', limits, { allow: [] }));
+    // Without DNS, the resolver cannot tell whether the name exists.
+    expect(['dns', 'local']).toContain(error.kind);
+  });
+
+  test('a resolver that fails or does not respond is a local error', async () => {
+    const failing = { ...net, lookup: () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'EAI_AGAIN' })) };
+    await expectError(get('http://shop.example/', {}, failing), 'local', 'DNS did not respond');
+    const hanging = { ...net, lookup: () => new Promise<never>(() => {}) };
+    await expectError(get('http://shop.example/', { timeoutMs: 100 }, hanging), 'local', 'DNS did not respond, timed out after 0.1 s');
+  });
 });
 
-test('each request has a connection of its own', async () => {
-  await get(`${outer.url}/`);
-  await get(`${outer.url}/`);
-  expect(outer.connections).toBe(2);
+describe('a server that', () => {
+  test('does not listen refuses the connection', async () => {
+    const closed = await startWebServer({ host: externalAddress });
+    await closed.close();
+    await expectError(get(closed.url), 'refused', 'connection refused');
+  });
+
+  test.each([
+    ['never responds', scripts.hang()],
+    ['never finishes its response', scripts.drip()],
+  ])('%s causes a timeout', async (_, script) => {
+    external.script = script;
+    await expectError(get(external.url, { timeoutMs: 300 }), 'timeout', 'timed out after 0.3 s');
+  });
+
+  test.each([
+    ['resets the connection', scripts.reset()],
+    ['closes the connection within the body', scripts.truncate()],
+  ])('%s causes an error', async (_, script) => {
+    external.script = script;
+    await expectError(get(external.url), 'reset', 'connection closed before the response was complete');
+  });
+
+  test.each([
+    ['switches to another protocol', scripts.switchProtocols(), 'the response switches to another protocol'],
+    ['returns the status 000', scripts.status('000'), 'the response is not valid HTTP'],
+    ['returns the status 099', scripts.status('099'), 'the response is not valid HTTP'],
+  ] as const)('%s violates the protocol', async (_, script, message) => {
+    external.script = script;
+    await expectError(get(external.url), 'protocol', message);
+  });
+
+  test.each([
+    ['speaks another protocol', 'SSH-2.0-OpenSSH_9.9\r\n'],
+    ['sends endless headers', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`],
+  ])('%s violates the protocol', async (_, bytes) => {
+    const server = createServer((socket) => socket.on('error', () => {}).write(bytes)).listen(0, externalAddress);
+    startedServers.push(server);
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    await expectError(get(`http://${externalAddress}:${port}/`), 'protocol', 'the response is not valid HTTP');
+  });
 });
 
-test('a method, headers and a body are sent', async () => {
-  await get(`${outer.url}/`, { method: 'POST', headers: { 'Content-Type': 'text/plain', 'User-Agent': 'own' }, body: 'grüße' });
-  expect(outer.requests[0]).toMatchObject({ method: 'POST', body: 'grüße' });
-  expect(outer.requests[0]?.headers).toMatchObject({ 'content-type': 'text/plain', 'content-length': '7', 'user-agent': 'own' });
+describe('response body', () => {
+  test('is truncated if endless, and the connection is closed', async () => {
+    let closed: Promise<void> | undefined;
+    external.script = (request, response) => {
+      closed = new Promise((resolve) => void response.once('close', resolve));
+      scripts.endless()(request, response);
+    };
+    const response = await get(external.url);
+    expect(response).toMatchObject({ status: 200, truncated: true });
+    expect(response.body).toHaveLength(1000);
+    await closed;
+  });
+
+  test('of exactly the maximum size is complete', async () => {
+    external.script = scripts.respond('x'.repeat(1000));
+    expect(await get(external.url)).toMatchObject({ truncated: false });
+  });
+
+  test('is not decompressed', async () => {
+    external.script = scripts.respond('not really gzip', 200, { 'content-encoding': 'gzip' });
+    expect((await get(external.url)).body.toString()).toBe('not really gzip');
+  });
+
+  test('without Content-Length must end within maxUnsizedBytes; otherwise it is only truncated', async () => {
+    external.script = scripts.endless();
+    await expectError(get(external.url, { maxUnsizedBytes: 100_000 }), 'protocol', 'the response did not end within 100000 bytes');
+    external.script = (_, response) => response.writeHead(200).end(Buffer.alloc(50_000));
+    expect(await get(external.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
+    external.script = (_, response) => response.writeHead(200, { 'content-length': 1e9 }).write(Buffer.alloc(200_000));
+    expect(await get(external.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
+  });
 });
 
-test('of several addresses the next is tried when one does not answer', async () => {
-  const answer = await get(`http://dead-and-alive.example:${outer.port}/`);
-  expect(answer.status).toBe(200);
+describe('redirects', () => {
+  test('are followed, including relative ones, and the last response is returned', async () => {
+    external.script = ({ path }, response) => (path === '/end' ? response.end() : response.writeHead(302, { location: 'end' }).end());
+    const response = await get(`http://shop.example:${external.port}/start`);
+    expect(response).toMatchObject({ status: 200, url: `http://shop.example:${external.port}/end` });
+    expect(lookups).toEqual(['shop.example', 'shop.example']);
+  });
+
+  test('share one timeout', async () => {
+    external.script = (_, response) => void setTimeout(() => response.writeHead(302, { location: '/again' }).end(), 150);
+    await expectError(get(external.url, { timeoutMs: 400 }), 'timeout', 'timed out after 0.4 s');
+  });
+
+  test.each([
+    ['an address that is not allowed', () => `${internal.url}/secret`],
+    ['a name with a private address', () => `http://private.example:${internal.port}/`],
+    ['a name with a public and a private address', () => `//external-first.example:${internal.port}/`],
+    ['localhost', () => `http://localhost:${internal.port}/`],
+  ])('to %s are rejected without a connection', async (_, location) => {
+    external.script = scripts.redirect(location());
+    await expectError(get(external.url), 'address_not_allowed', 'address not allowed: it is private, local or reserved');
+    expect(internal.connections).toBe(0);
+    expect(external.connections).toBe(1);
+  });
+
+  test.each([
+    ['another scheme', 'file:///etc/passwd', 'the redirect is not http or https'],
+    ['a URL with a password', 'http://a:b@shop.example/', 'the redirect contains a user name or password'],
+  ])('to %s are rejected', async (_, location, message) => {
+    external.script = scripts.redirect(location);
+    await expectError(get(external.url), 'redirect', message);
+  });
+
+  test('in a loop end after the maximum number', async () => {
+    external.script = scripts.redirect('/');
+    await expectError(get(external.url, { maxRedirects: 5 }), 'redirect', 'too many redirects');
+    expect(external.requests).toHaveLength(6);
+  });
+
+  test.each([
+    ['without a Location', scripts.respond('', 302)],
+    ['with an invalid Location', scripts.redirect('http://[')],
+  ])('%s are returned as the response', async (_, script) => {
+    external.script = script;
+    expect(await get(external.url)).toMatchObject({ status: 302 });
+  });
+
+  test('are returned as the response if maxRedirects is 0', async () => {
+    external.script = scripts.redirect(internal.url);
+    expect(await get(external.url, { maxRedirects: 0 })).toMatchObject({ status: 302 });
+    expect(internal.connections).toBe(0);
+  });
+
+  test('to another origin lose the credentials, even if they lead back to the first origin', async () => {
+    const other = await startExternal(scripts.redirect(`${external.url}/back`));
+    external.script = ({ path }, response) => {
+      if (path === '/back') response.end('back');
+      else response.writeHead(302, { location: path === '/' ? '/same' : `${other.url}/` }).end();
+    };
+    const headers = { Authorization: 'Bearer secret', Cookie: 'a=b', 'X-Api-Key': 'secret', 'Accept-Language': 'de' };
+    expect(await get(`${external.url}/`, { headers })).toMatchObject({ status: 200 });
+    const [first, sameOrigin, back] = external.requests;
+    for (const request of [first, sameOrigin])
+      expect(request?.headers).toMatchObject({ authorization: 'Bearer secret', cookie: 'a=b', 'x-api-key': 'secret' });
+    for (const request of [other.requests[0], back]) {
+      expect(JSON.stringify(request)).not.toMatch(/secret|a=b/);
+      expect(request?.headers['accept-language']).toBe('de');
+    }
+  });
+
+  const post = { method: 'POST', body: 'secret', headers: { 'Content-Type': 'text/plain' } };
+
+  test.each([301, 302, 303])('with status %i turn a POST into a GET without a body', async (status) => {
+    external.script = ({ path }, response) => (path === '/' ? response.writeHead(status, { location: '/next' }).end() : response.end());
+    await get(`${external.url}/`, post);
+    expect(external.requests[1]).toMatchObject({ method: 'GET', body: '' });
+    expect(external.requests[1]?.headers).not.toHaveProperty('content-type');
+    expect(external.requests[1]?.headers).not.toHaveProperty('content-length');
+  });
+
+  test.each([307, 308])('with status %i keep a POST on the same origin and are rejected to another one', async (status) => {
+    const other = await startExternal();
+    external.script = ({ path }, response) => (path === '/' ? response.writeHead(status, { location: '/next' }).end() : response.end());
+    await get(`${external.url}/`, post);
+    expect(external.requests[1]).toMatchObject({ method: 'POST', body: 'secret' });
+    external.script = scripts.redirect(other.url, status);
+    await expectError(get(`${external.url}/`, post), 'redirect', 'the redirect leads to another origin');
+    expect(other.connections).toBe(0);
+  });
 });
 
-test.each([
-  ['an address', () => inner.url],
-  ['another notation of it', () => `http://0x7f.1:${inner.port}/`],
-  ['its mapped form', () => `http://[::ffff:127.0.0.1]:${inner.port}/`],
-  ['localhost', () => `http://localhost:${inner.port}/`],
-  ['a name below localhost', () => `http://db.localhost.:${inner.port}/`],
-  ['a name with a public address first and a private one next', () => `http://rebind.example:${inner.port}/`],
-  ['a name with a private address first', () => `http://sneaky.example:${inner.port}/`],
-  ['a name with a mapped address', () => `http://mapped.example:${inner.port}/`],
-  ['a name with a private address', () => `http://private.example:${inner.port}/`],
-])('%s that is not allowed gets no connection', async (_, url) => {
-  await expectFault(get(url()), 'address_not_allowed', 'address not allowed: it is private, local or reserved');
-  expect([inner.connections, outer.connections]).toEqual([0, 0]);
-});
-
-test('localhost is not looked up, and works where it is allowed', async () => {
-  const answer = await get(`http://localhost:${inner.port}/`, {}, { ...net, allow: parseRanges([inside]) });
-  expect(answer.status).toBe(200);
-  expect(asked).toEqual([]);
-});
-
-test.each([
-  ['not a URL', 'example', 'the URL is not http or https'],
-  ['another scheme', 'ftp://shop.example/', 'the URL is not http or https'],
-  ['a user name in it', 'http://me:secret@shop.example/', 'the URL holds a user name or password'],
-])('%s is refused', async (_, url, message) => expectFault(get(url), 'protocol', message));
-
-test('DNS: a name that does not exist, one without an address, the real resolver', async () => {
-  await expectFault(get('http://nowhere.example/'), 'dns', 'DNS name not found');
-  await expectFault(get('http://empty.example/'), 'dns', 'DNS name without an address');
-  const byHosts = await faultOf(guardedRequest('http://a..b/', limits, { allow: [] }));
-  expect(['dns', 'local']).toContain(byHosts.kind);
-});
-
-test('a resolver that fails or hangs is our side, not the other', async () => {
-  const failing = { ...net, lookup: () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'EAI_AGAIN' })) };
-  await expectFault(get('http://shop.example/', {}, failing), 'local', 'DNS did not answer');
-  const hanging = { ...net, lookup: () => new Promise<never>(() => {}) };
-  await expectFault(get('http://shop.example/', { timeoutMs: 100 }, hanging), 'local', 'DNS did not answer, timed out after 0.1 s');
-});
-
-test('connection refused', async () => {
-  const gone = await startWebServer({ host: outside });
-  await gone.close();
-  await expectFault(get(gone.url), 'refused', 'connection refused');
-});
-
-test.each([
-  ['hangs', scripts.hang()],
-  ['drips for ever', scripts.drip()],
-])('a server that %s', async (_, script) => {
-  outer.script = script;
-  await expectFault(get(outer.url, { timeoutMs: 300 }), 'timeout', 'timed out after 0.3 s');
-});
-
-test.each([
-  ['resets the connection', scripts.reset()],
-  ['breaks off in the body', scripts.breakOff()],
-])('a server that %s', async (_, script) => {
-  outer.script = script;
-  await expectFault(get(outer.url), 'reset', 'connection closed before the answer was complete');
-});
-
-test.each([
-  ['switches to another protocol', scripts.switchProtocols(), 'the answer switches to another protocol'],
-  ['answers with the status 000', scripts.status('000'), 'the answer is not valid HTTP'],
-  ['answers with the status 099', scripts.status('099'), 'the answer is not valid HTTP'],
-] as const)('a server that %s', async (_, script, message) => {
-  outer.script = script;
-  await expectFault(get(outer.url), 'protocol', message);
-});
-
-test('one deadline for all redirects together', async () => {
-  outer.script = (_, response) => void setTimeout(() => response.writeHead(302, { location: '/again' }).end(), 150);
-  await expectFault(get(outer.url, { timeoutMs: 400 }), 'timeout', 'timed out after 0.4 s');
-});
-
-test.each([
-  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n'],
-  ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`],
-])('%s is a fault of the protocol', async (_, bytes) => {
-  const server = createServer((socket) => socket.on('error', () => {}).write(bytes)).listen(0, outside);
-  started.push(server);
-  await new Promise((resolve) => server.once('listening', resolve));
-  await expectFault(get(`http://${outside}:${(server.address() as { port: number }).port}/`), 'protocol', 'the answer is not valid HTTP');
-});
-
-test('an answer that does not say how long it is must end where that is asked for; a longer one that says so is cut', async () => {
-  outer.script = scripts.endless();
-  await expectFault(get(outer.url, { maxUnsizedBytes: 100_000 }), 'protocol', 'the answer did not end within 100000 bytes');
-  outer.script = (_, response) => response.writeHead(200).end(Buffer.alloc(50_000));
-  expect(await get(outer.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
-  outer.script = (_, response) => response.writeHead(200, { 'content-length': 1e9 }).write(Buffer.alloc(200_000));
-  expect(await get(outer.url, { maxUnsizedBytes: 100_000 })).toMatchObject({ truncated: true });
-});
-
-test('an endless answer is cut, and so is its connection', async () => {
-  let closed: Promise<void> | undefined;
-  outer.script = (request, response) => {
-    closed = new Promise((resolve) => void response.once('close', resolve));
-    scripts.endless()(request, response);
-  };
-  const answer = await get(outer.url);
-  expect(answer).toMatchObject({ status: 200, truncated: true });
-  expect(answer.body).toHaveLength(1000);
-  await closed;
-});
-
-test('an answer of just the allowed size is whole', async () => {
-  outer.script = scripts.accept('x'.repeat(1000));
-  expect(await get(outer.url)).toMatchObject({ truncated: false });
-});
-
-test('a packed answer is not unpacked', async () => {
-  outer.script = scripts.accept('not really gzip', 200, { 'content-encoding': 'gzip' });
-  expect((await get(outer.url)).body.toString()).toBe('not really gzip');
-});
-
-test('redirects are followed, relative ones too, and the last answer counts', async () => {
-  outer.script = ({ path }, response) => (path === '/end' ? response.end() : response.writeHead(302, { location: 'end' }).end());
-  const answer = await get(`http://shop.example:${outer.port}/start`);
-  expect(answer).toMatchObject({ status: 200, url: `http://shop.example:${outer.port}/end` });
-  expect(asked).toEqual(['shop.example', 'shop.example']);
-});
-
-test.each([
-  ['an address', () => `${inner.url}/secret`],
-  ['a name', () => `http://private.example:${inner.port}/`],
-  ['a name that also has a public address', () => `//rebind.example:${inner.port}/`],
-  ['localhost', () => `http://localhost:${inner.port}/`],
-])('a redirect to %s that is not allowed is refused, and no connection is made', async (_, location) => {
-  outer.script = scripts.redirect(location());
-  await expectFault(get(outer.url), 'address_not_allowed', 'address not allowed: it is private, local or reserved');
-  expect(inner.connections).toBe(0);
-  expect(outer.connections).toBe(1);
-});
-
-test.each([
-  ['another scheme', 'file:///etc/passwd', 'the redirect is not http or https'],
-  ['a URL with a password', 'http://a:b@shop.example/', 'the redirect holds a user name or password'],
-])('a redirect to %s is refused', async (_, location, message) => {
-  outer.script = scripts.redirect(location);
-  await expectFault(get(outer.url), 'redirect', message);
-});
-
-test('a redirect in a circle ends after the allowed number', async () => {
-  outer.script = scripts.redirect('/');
-  await expectFault(get(outer.url, { maxRedirects: 5 }), 'redirect', 'too many redirects');
-  expect(outer.requests).toHaveLength(6);
-});
-
-test.each([
-  ['without a Location', scripts.accept('', 302)],
-  ['with one that is no URL', scripts.redirect('http://[')],
-])('a redirect %s is the answer', async (_, script) => {
-  outer.script = script;
-  expect(await get(outer.url)).toMatchObject({ status: 302 });
-});
-
-test('with no redirects allowed, a redirect is the answer', async () => {
-  outer.script = scripts.redirect(inner.url);
-  expect(await get(outer.url, { maxRedirects: 0 })).toMatchObject({ status: 302 });
-  expect(inner.connections).toBe(0);
-});
-
-test('credentials stay with their origin, and do not come back on the way home', async () => {
-  const other = await startWebServer({ host: outside, script: scripts.redirect(`${outer.url}/home`) });
-  started.push(other);
-  outer.script = ({ path }, response) => {
-    if (path === '/home') response.end('home');
-    else response.writeHead(302, { location: path === '/' ? '/same' : `${other.url}/` }).end();
-  };
-  const headers = { Authorization: 'Bearer secret', Cookie: 'a=b', 'X-Api-Key': 'secret', 'Accept-Language': 'de' };
-  expect(await get(`${outer.url}/`, { headers })).toMatchObject({ status: 200 });
-  const [first, same, home] = outer.requests;
-  for (const request of [first, same])
-    expect(request?.headers).toMatchObject({ authorization: 'Bearer secret', cookie: 'a=b', 'x-api-key': 'secret' });
-  for (const request of [other.requests[0], home]) {
-    expect(JSON.stringify(request)).not.toMatch(/secret|a=b/);
-    expect(request?.headers['accept-language']).toBe('de');
+describe('TLS', () => {
+  async function startHttps(certificate: { key: string; cert: string }): Promise<string> {
+    const server = await startWebServer({ host: externalAddress, certificate });
+    startedServers.push(server);
+    return `https://shop.example:${server.port}/`;
   }
-});
 
-const post = { method: 'POST', body: 'secret', headers: { 'Content-Type': 'text/plain' } };
+  test('accepts a certificate of a trusted authority', async () => {
+    expect(await get(await startHttps(await authority.issue('shop.example')))).toMatchObject({ status: 200 });
+  });
 
-test.each([301, 302, 303])('after %i a POST goes on as a GET without its body', async (status) => {
-  outer.script = ({ path }, response) => (path === '/' ? response.writeHead(status, { location: '/next' }).end() : response.end());
-  await get(`${outer.url}/`, post);
-  expect(outer.requests[1]).toMatchObject({ method: 'GET', body: '' });
-  expect(outer.requests[1]?.headers).not.toHaveProperty('content-type');
-  expect(outer.requests[1]?.headers).not.toHaveProperty('content-length');
-});
+  test('rejects an expired certificate and reports its date', async () => {
+    const expired = await authority.issue('shop.example', { from: new Date('2025-01-31T00:00:00Z'), to: new Date('2026-01-31T12:00:00Z') });
+    await expectError(get(await startHttps(expired)), 'tls', 'TLS certificate expired on 2026-01-31');
+  });
 
-test.each([307, 308])('after %i a POST stays one on the same origin, and goes to no other', async (status) => {
-  const other = await startWebServer({ host: outside });
-  started.push(other);
-  outer.script = ({ path }, response) => (path === '/' ? response.writeHead(status, { location: '/next' }).end() : response.end());
-  await get(`${outer.url}/`, post);
-  expect(outer.requests[1]).toMatchObject({ method: 'POST', body: 'secret' });
-  outer.script = scripts.redirect(other.url, status);
-  await expectFault(get(`${outer.url}/`, post), 'redirect', 'the redirect leads to another origin');
-  expect(other.connections).toBe(0);
-});
+  test('rejects a certificate that is not valid yet', async () => {
+    const year = 365 * 24 * 60 * 60 * 1000;
+    const future = await authority.issue('shop.example', { from: new Date(Date.now() + year), to: new Date(Date.now() + 2 * year) });
+    await expectError(get(await startHttps(future)), 'tls', 'TLS certificate not valid yet');
+  });
 
-test('TLS: a certificate of a trusted authority is accepted', async () => {
-  expect(await get(await httpsServer(await authority.issue('shop.example')))).toMatchObject({ status: 200 });
-});
+  test('rejects a certificate for another name', async () => {
+    await expectError(get(await startHttps(await authority.issue('other.example'))), 'tls', 'TLS certificate is for another name');
+  });
 
-test('TLS: an expired certificate is refused with its date', async () => {
-  const expired = await authority.issue('shop.example', { from: new Date('2025-01-31T00:00:00Z'), to: new Date('2026-01-31T12:00:00Z') });
-  await expectFault(get(await httpsServer(expired)), 'tls', 'TLS certificate expired on 2026-01-31');
-});
+  test('rejects self-signed certificates and unknown authorities, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+    const unknownAuthority = await createAuthority();
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    try {
+      await expectError(get(await startHttps(unknownAuthority)), 'tls', 'TLS certificate is self-signed');
+      await expectError(
+        get(await startHttps(await unknownAuthority.issue('shop.example'))),
+        'tls',
+        'TLS certificate signed by an unknown authority',
+      );
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    }
+  });
 
-test('TLS: a certificate that is not valid yet is refused', async () => {
-  const early = await authority.issue('shop.example', { from: new Date('2048-01-01T00:00:00Z'), to: new Date('2049-01-01T00:00:00Z') });
-  await expectFault(get(await httpsServer(early)), 'tls', 'TLS certificate not valid yet');
-});
-
-test('TLS: a certificate for another name is refused', async () => {
-  await expectFault(get(await httpsServer(await authority.issue('other.example'))), 'tls', 'TLS certificate is for another name');
-});
-
-test('TLS: self-signed and unknown authorities are refused, also with the check switched off in the environment', async () => {
-  const stranger = await createAuthority();
-  const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-  try {
-    await expectFault(get(await httpsServer(stranger)), 'tls', 'TLS certificate is self-signed');
-    await expectFault(
-      get(await httpsServer(await stranger.issue('shop.example'))),
-      'tls',
-      'TLS certificate signed by an unknown authority',
-    );
-  } finally {
-    if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-    else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
-  }
-});
-
-test('TLS: a server that does not speak it', async () => {
-  await expectFault(get(`https://shop.example:${outer.port}/`), 'tls', 'TLS handshake failed');
-});
-
-test.each(['ENETUNREACH', 'EMFILE', 'ENFILE', 'ENETDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN'])('%s is our side', (code) =>
-  expect(toNetworkError(Object.assign(new Error(code), { code }))).toMatchObject({ kind: 'local' }),
-);
-
-test('where one address has no route and another refuses, the refusal counts', () => {
-  const errors = ['ENETUNREACH', 'ECONNREFUSED'].map((code) => Object.assign(new Error(code), { code }));
-  expect(toNetworkError(new AggregateError(errors))).toMatchObject({ kind: 'refused' });
-  expect(toNetworkError(new AggregateError(errors.slice(0, 1)))).toMatchObject({ kind: 'local' });
-});
-
-test('a mistake of our own is no fault of the network', () => {
-  const mistake = new TypeError('x is not a function');
-  expect(toNetworkError(mistake)).toBe(mistake);
+  test('reports a server that does not support it', async () => {
+    await expectError(get(`https://shop.example:${external.port}/`), 'tls', 'TLS handshake failed');
+  });
 });

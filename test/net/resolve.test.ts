@@ -4,20 +4,20 @@ import { lookUpAll } from '../../src/net/resolve.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 
 let dns: Awaited<ReturnType<typeof startDnsServer>>;
-let failing: typeof dns;
+let failingDns: typeof dns;
 
 beforeAll(async () => {
   dns = await startDnsServer((name) => (name.startsWith('silent') ? undefined : name === 'shop.example' ? '192.0.2.7' : null));
-  failing = await startDnsServer(() => 'SERVFAIL');
+  failingDns = await startDnsServer(() => 'SERVFAIL');
 });
 afterAll(async () => {
   await dns.close();
-  await failing.close();
+  await failingDns.close();
 });
 
-test('a name is found while many others are asked for whose servers are silent; those are our side, not theirs', async () => {
+test('resolves a name while lookups of other names get no response; those end with a local error', async () => {
   const ended: string[] = [];
-  const silent = Array.from({ length: 20 }, (_, index) =>
+  const silentLookups = Array.from({ length: 20 }, (_, index) =>
     lookUpAll(`silent${index}.example`, dns.resolver).catch((error) => {
       ended.push('silent');
       return error;
@@ -25,18 +25,21 @@ test('a name is found while many others are asked for whose servers are silent; 
   );
   expect(await lookUpAll('shop.example', dns.resolver)).toEqual([{ address: '192.0.2.7', family: 4 }]);
   expect(ended).toEqual([]);
-  for (const error of await Promise.all(silent)) expect(error).toMatchObject({ kind: 'local', message: 'DNS did not answer' });
+  for (const error of await Promise.all(silentLookups)) expect(error).toMatchObject({ kind: 'local', message: 'DNS did not respond' });
 });
 
-test('/etc/hosts is asked first, and nobody is asked for what DNS does not know', async () => {
+test('prefers /etc/hosts to DNS', async () => {
   expect(await lookUpAll('LOCALHOST.', dns.resolver)).toContainEqual({ address: '127.0.0.1', family: 4 });
-  await expect(lookUpAll('nobody.example', dns.resolver)).rejects.toMatchObject({ kind: 'dns', message: 'DNS name not found' });
 });
 
-test('a server that cannot find out, or that nobody reaches, says nothing about the name', async () => {
+test('a name that does not exist is an error of the name', async () => {
+  await expect(lookUpAll('unknown.example', dns.resolver)).rejects.toMatchObject({ kind: 'dns', message: 'DNS name not found' });
+});
+
+test('a DNS server that fails or cannot be reached is a local error', async () => {
   const unreachable = new Resolver({ timeout: 1000, tries: 1 });
   unreachable.setServers(['127.0.0.1:1']);
-  for (const resolver of [failing.resolver, unreachable]) {
-    await expect(lookUpAll('shop.example', resolver)).rejects.toMatchObject({ kind: 'local', message: 'DNS did not answer' });
+  for (const resolver of [failingDns.resolver, unreachable]) {
+    await expect(lookUpAll('shop.example', resolver)).rejects.toMatchObject({ kind: 'local', message: 'DNS did not respond' });
   }
 });

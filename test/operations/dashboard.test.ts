@@ -1,3 +1,4 @@
+// The dashboard and the alerting rules use only metrics that exist.
 import { readFileSync } from 'node:fs';
 import type { MetricObject } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
@@ -10,20 +11,20 @@ const database = await createDatabase();
 const metrics = createMetrics();
 collectMetrics(metrics, database);
 afterAll(() => database.close());
-/** What Prometheus finds on /metrics: the names of the samples, and the labels of each. */
-const known = new Map(metrics.registry.getMetricsAsArray().flatMap(samplesOf));
-known.set('up', []); // Prometheus's own
+/** The names of the samples on /metrics, with the labels of each. */
+const knownSamples = new Map(metrics.registry.getMetricsAsArray().flatMap(samplesOf));
+knownSamples.set('up', []); // Prometheus itself records this one.
 
-/** What Prometheus adds, and what a histogram has besides. */
-const labelsOfAll = ['job', 'instance', 'le'];
+/** Prometheus adds the first two to every sample. The last one is the upper bound of a histogram's bucket. */
+const commonLabels = ['job', 'instance', 'le'];
 
 function samplesOf(metric: MetricObject & { labelNames?: string[] }): [string, string[]][] {
   const { name, type, labelNames = [] } = metric;
-  const endings = { histogram: ['_bucket', '_sum', '_count'], summary: ['', '_sum', '_count'] }[String(type)] ?? [''];
-  return endings.map((ending) => [name + ending, labelNames]);
+  const suffixes = { histogram: ['_bucket', '_sum', '_count'], summary: ['', '_sum', '_count'] }[String(type)] ?? [''];
+  return suffixes.map((suffix) => [name + suffix, labelNames]);
 }
 
-/** Every expression of a parsed file, wherever it stands. */
+/** Returns every PromQL expression of a parsed file, at any depth. */
 function expressionsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = 'expr' in value ? [String(value.expr)] : [];
@@ -33,8 +34,8 @@ function expressionsIn(value: unknown): string[] {
 const quoted = /"[^"]*"/g;
 const labelLists = /\b(?:by|without)\s*\(([^)]*)\)|\{([^}]*)\}/g;
 
-/** What is neither a function, nor an operator, nor a label, nor a length of time, is the name of a metric. */
-function namesIn(expression: string): string[] {
+/** A word that is not a function, an operator, a label or a duration is the name of a sample. */
+function sampleNamesIn(expression: string): string[] {
   const bare = expression
     .replace(quoted, '')
     .replace(labelLists, ' ')
@@ -50,29 +51,29 @@ function labelsIn(expression: string): string[] {
 test.each([
   ['the dashboard', 'deploy/grafana-dashboard.json', 20],
   ['the alerting rules', 'deploy/sitekeeper-alerts.yml', 8],
-])('%s asks only for metrics and labels that a process shows', (_, file, atLeast) => {
+])('%s uses only metrics and labels that exist', (_, file, minimum) => {
   const expressions = expressionsIn(parse(readFileSync(file, 'utf8')));
-  expect(expressions.length).toBeGreaterThan(atLeast);
+  expect(expressions.length).toBeGreaterThan(minimum);
   for (const expression of expressions) {
-    const names = namesIn(expression);
+    const names = sampleNamesIn(expression);
     expect(names, expression).not.toEqual([]);
-    for (const name of names) expect([...known.keys()], expression).toContain(name);
-    const labels = names.flatMap((name) => known.get(name) ?? []);
-    for (const label of labelsIn(expression)) expect([...labelsOfAll, ...labels], expression).toContain(label);
+    for (const name of names) expect([...knownSamples.keys()], expression).toContain(name);
+    const labels = names.flatMap((name) => knownSamples.get(name) ?? []);
+    for (const label of labelsIn(expression)) expect([...commonLabels, ...labels], expression).toContain(label);
   }
 });
 
-test('every alerting rule is one that Prometheus takes, and says something', () => {
+test('every alerting rule has a summary and no other annotation', () => {
   const { groups } = parse(readFileSync('deploy/sitekeeper-alerts.yml', 'utf8')) as { groups: { rules: { annotations: object }[] }[] };
   const rules = groups.flatMap(({ rules }) => rules);
   expect(rules).not.toEqual([]);
-  // A comma in a summary without quotes would end it, and begin an annotation that Prometheus refuses.
+  // A comma in a summary without quotes ends it and starts another annotation, which Prometheus would reject.
   for (const { annotations } of rules) expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
 });
 
-test('the dashboard shows every metric of our own', () => {
+test('the dashboard shows every metric that starts with sitekeeper_', () => {
   const shown = expressionsIn(parse(readFileSync('deploy/grafana-dashboard.json', 'utf8')))
-    .flatMap(namesIn)
+    .flatMap(sampleNamesIn)
     .join(' ');
   const own = metrics.registry.getMetricsAsArray().map(({ name }) => name);
   for (const name of own.filter((name) => name.startsWith('sitekeeper_'))) expect(shown).toContain(name);

@@ -1,4 +1,4 @@
-// nginx on loopback in front of two processes, set up by deploy/nginx.conf.
+// nginx on loopback in front of two processes, configured by deploy/nginx.conf.
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,17 +8,17 @@ import { join } from 'node:path';
 
 export interface NginxProxy {
   url: string;
-  /** What it has to complain about. */
-  complaints(): Promise<string>;
+  /** Returns the error log. */
+  readErrorLog(): Promise<string>;
   stop(): Promise<void>;
 }
 
 export function findNginx(): string | undefined {
-  const places = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
-  return places.map((folder) => join(folder, 'nginx')).find(isProgram);
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+  return folders.map((folder) => join(folder, 'nginx')).find(isExecutable);
 }
 
-function isProgram(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;
@@ -30,14 +30,14 @@ function isProgram(file: string): boolean {
 export async function startNginx(program: string, ports: number[]): Promise<NginxProxy> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-nginx-'));
   const port = await freePort();
-  await writeFile(join(folder, 'nginx.conf'), await settings(folder, port, ports));
+  await writeFile(join(folder, 'nginx.conf'), await createConfig(folder, port, ports));
   const child = spawn(program, ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], { stdio: 'inherit' });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 100 && !(await answers(url)); tries++) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let tries = 0; tries < 100 && !(await isListening(url)); tries++) await new Promise((resolve) => setTimeout(resolve, 50));
   return {
     url,
-    complaints: () => readFile(join(folder, 'error.log'), 'utf8'),
+    readErrorLog: () => readFile(join(folder, 'error.log'), 'utf8'),
     async stop() {
       child.kill('SIGTERM');
       await ended;
@@ -46,10 +46,10 @@ export async function startNginx(program: string, ports: number[]): Promise<Ngin
   };
 }
 
-/** What operators use, without TLS and on ports of its own. */
-async function settings(folder: string, port: number, ports: number[]): Promise<string> {
+/** Returns the operators' configuration without TLS and with free ports. */
+async function createConfig(folder: string, port: number, ports: number[]): Promise<string> {
   const site = await readFile('deploy/nginx.conf', 'utf8');
-  const changes: [RegExp, string][] = [
+  const replacements: [RegExp, string][] = [
     [/127\.0\.0\.1:3000/, `127.0.0.1:${ports[0]}`],
     [/127\.0\.0\.1:3001/, `127.0.0.1:${ports[1]}`],
     [/listen \[::\]:.*/g, ''],
@@ -69,14 +69,14 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  ${changes.reduce(change, site)}
+  ${replacements.reduce(replaceExisting, site)}
 }
 `;
 }
 
-function change(text: string, [what, by]: [RegExp, string]): string {
-  if (text.search(what) < 0) throw new Error(`deploy/nginx.conf has no ${what}`);
-  return text.replace(what, by);
+function replaceExisting(text: string, [pattern, replacement]: [RegExp, string]): string {
+  if (text.search(pattern) < 0) throw new Error(`deploy/nginx.conf contains no ${pattern}`);
+  return text.replace(pattern, replacement);
 }
 
 async function freePort(): Promise<number> {
@@ -87,7 +87,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const answers = (url: string) =>
+const isListening = (url: string) =>
   fetch(url).then(
     () => true,
     () => false,

@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    // Each starts several processes.
+    // Each file starts several processes.
     maxWorkers: 2,
   },
 });

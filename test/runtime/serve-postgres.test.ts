@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { databaseUrl } from '../support/database-url.ts';
-import { listening, type Running, run } from '../support/process.ts';
+import { waitUntilListening, type RunningProcess, run } from '../support/process.ts';
 
 const server = process.env.TEST_DATABASE_URL ?? '';
 const secret = { SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
@@ -16,7 +16,7 @@ describe.runIf(server)('on PostgreSQL', () => {
   let admin: pg.Client;
   let url: string;
   const name = `sitekeeper_start_${process.pid}`;
-  const running: Running[] = [];
+  const running: RunningProcess[] = [];
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sitekeeper-start-'));
@@ -35,7 +35,7 @@ describe.runIf(server)('on PostgreSQL', () => {
     await rm(folder, { recursive: true });
   });
 
-  function start(settings: Record<string, string>, args: string[] = []): Running {
+  function start(settings: Record<string, string>, args: string[] = []): RunningProcess {
     const started = run(folder, { PORT: '0', ...secret, ...settings }, args);
     running.push(started);
     return started;
@@ -45,7 +45,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 
   test('one URL is enough', async () => {
     const key = generateKey();
-    const service = await listening(start({ DATABASE_URL: url, OWNER_API_KEY: key }));
+    const service = await waitUntilListening(start({ DATABASE_URL: url, OWNER_API_KEY: key }));
     expect((await list(service, key)).status).toBe(200);
   });
 
@@ -57,7 +57,7 @@ describe.runIf(server)('on PostgreSQL', () => {
       serving.username = login;
       serving.password = '';
       const key = generateKey();
-      const service = await listening(start({ DATABASE_URL: serving.href, MIGRATE_DATABASE_URL: url, OWNER_API_KEY: key }));
+      const service = await waitUntilListening(start({ DATABASE_URL: serving.href, MIGRATE_DATABASE_URL: url, OWNER_API_KEY: key }));
       expect((await list(service, key)).status).toBe(200);
       for (const { child, ended } of running.splice(0)) {
         child.kill('SIGTERM');
@@ -70,7 +70,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 
   test('processes that start together on an empty database migrate once and print one key', async () => {
     const started = [1, 2, 3].map(() => start({ DATABASE_URL: url }));
-    const urls = await Promise.all(started.map(listening));
+    const urls = await Promise.all(started.map(waitUntilListening));
     const keys = started.flatMap(({ printed }) => [...new Set(printed().match(/stkp_[0-9A-Za-z]{36}/g) ?? [])]);
     expect(keys).toHaveLength(1);
     for (const service of urls) expect((await list(service, keys[0] ?? '')).status).toBe(200);

@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { follow, listening, type Running, run } from '../support/process.ts';
+import { collectOutput, waitUntilListening, type RunningProcess, run } from '../support/process.ts';
 
 const folders: string[] = [];
-const running: Running[] = [];
+const running: RunningProcess[] = [];
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-start-'));
@@ -15,7 +15,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-function start(folder: string, settings: Record<string, string> = {}, args: string[] = []): Running {
+function start(folder: string, settings: Record<string, string> = {}, args: string[] = []): RunningProcess {
   const started = run(folder, { PORT: '0', ...settings }, args);
   running.push(started);
   return started;
@@ -35,7 +35,7 @@ const get = (url: string, key: string) => fetch(url, { headers: { Authorization:
 // Each of these starts goes on with what the one before left behind.
 describe('three starts on one data folder', () => {
   let folder: string;
-  let service: Running;
+  let service: RunningProcess;
   let url: string;
   let key: string;
   const websites = async () => (await get(`${url}/api/v1/websites`, key)).json();
@@ -43,7 +43,7 @@ describe('three starts on one data folder', () => {
   beforeAll(async () => {
     folder = await newFolder();
     service = start(folder);
-    url = await listening(service);
+    url = await waitUntilListening(service);
     key = keyIn(service.printed()) ?? '';
   });
   afterAll(cleanUp);
@@ -87,14 +87,14 @@ describe('three starts on one data folder', () => {
   test('told to stop, it ends with 0; one started by npm keeps everything, and stops when npm is stopped', async () => {
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
-    const npm = follow(
+    const npm = collectOutput(
       spawn('npm', ['start'], {
         cwd: join(import.meta.dirname, '../..'),
         env: { ...process.env, PORT: '0', DATA_DIR: join(folder, 'data') },
       }),
     );
     running.push(npm);
-    url = await listening(npm);
+    url = await waitUntilListening(npm);
     expect(await websites()).toMatchObject({ data: [{ domain: 'kept.example' }] });
     npm.child.kill('SIGTERM');
     await npm.ended;
@@ -114,7 +114,7 @@ describe('other starts', () => {
     await generate.ended;
     const key = generate.printed().trim();
     const service = start(folder, { OWNER_API_KEY: key, OWNER_EMAIL: 'me@example.com', OWNER_PASSWORD: 'correct horse' });
-    const url = await listening(service);
+    const url = await waitUntilListening(service);
     expect((await get(`${url}/api/monitors`, key)).status).toBe(200);
     expect(service.printed()).not.toContain(key);
     expect((await stat(join(folder, 'data/secret.key'))).mode & 0o777).toBe(0o600);

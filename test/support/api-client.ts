@@ -3,7 +3,7 @@ import { checkAgainstContract } from './response-check.ts';
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  // Tests read answers of every operation; what they may hold was checked against the contract just before.
+  // Tests read the responses of every operation. The body was validated against the contract before the test sees it.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any;
   text: string;
@@ -13,11 +13,11 @@ interface Options {
   headers?: Record<string, string>;
   form?: Record<string, string> | [string, string][] | string;
   json?: unknown;
-  /** A body as it is, with whatever Content-Type the headers say. */
+  /** A body that is sent unchanged, with the Content-Type from the headers. */
   raw?: string | Uint8Array<ArrayBuffer> | ReadableStream;
 }
 
-/** Calls the service over HTTP. Every answer is held against the contract before the test sees it. */
+/** Calls the service over HTTP. Every response is checked against the contract before the test sees it. */
 export class ApiClient {
   readonly #url: string;
   readonly #headers: Record<string, string>;
@@ -37,15 +37,15 @@ export class ApiClient {
 
   async request(method: string, path: string, { headers = {}, form, json, raw }: Options = {}): Promise<ApiResponse> {
     const body = form !== undefined ? new URLSearchParams(form) : json !== undefined ? JSON.stringify(json) : raw;
-    const response = await fetch(this.#url + path, {
+    const fetched = await fetch(this.#url + path, {
       method,
       redirect: 'manual',
       headers: { ...this.#headers, ...(json !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body, duplex: 'half' as const }),
     });
-    const text = await response.text();
-    const answer = { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
-    checkAgainstContract(method, path, answer, this.#options);
-    return answer;
+    const text = await fetched.text();
+    const response = { status: fetched.status, headers: fetched.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+    checkAgainstContract(method, path, response, this.#options);
+    return response;
   }
 }

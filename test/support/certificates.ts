@@ -1,4 +1,4 @@
-import 'reflect-metadata'; // the library below asks for it
+import 'reflect-metadata'; // @peculiar/x509 requires it.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 
@@ -14,7 +14,7 @@ export interface Authority extends Certificate {
 const day = 24 * 60 * 60 * 1000;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** An authority that issues certificates for names and addresses, each time anew. */
+/** Creates a certificate authority that issues certificates for host names and IP addresses. Each call creates a new one. */
 export async function createAuthority(): Promise<Authority> {
   const validity = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() + 2 * day) };
   const keys = await newKeys();
@@ -45,7 +45,7 @@ export async function createAuthority(): Promise<Authority> {
   };
 }
 
-/** Makes this process take the authority for one of those that come with Node. */
+/** Adds the authority to the default CA certificates of this process. */
 export function trust({ cert }: Authority): void {
   setDefaultCACertificates([...getCACertificates('default'), cert]);
 }

@@ -1,4 +1,4 @@
-// Run in a namespace without a network: says what checks make of it, a line each, with the program that is named to ping.
+// Runs checks in a network namespace without a network and prints one result per line. The arguments name the ping program to use.
 
 import { checkHttp } from '../../src/monitoring/checks/http.ts';
 import { LocalFailure } from '../../src/monitoring/checks/local-failure.ts';
@@ -7,14 +7,14 @@ import type { CheckResult } from '../../src/monitoring/engine/transition.ts';
 import { findPing, Pinger } from '../../src/net/ping.ts';
 import { anywhere } from '../../src/net/resolve.ts';
 
-function say(target: string, result: CheckResult | LocalFailure) {
-  const verdict = result instanceof LocalFailure ? 'our fault' : result.up ? 'up' : `down: ${result.cause}`;
-  console.log(`${target} ${verdict}`);
+function print(target: string, result: CheckResult | LocalFailure) {
+  const outcome = result instanceof LocalFailure ? 'local failure' : result.up ? 'up' : `down: ${result.cause}`;
+  console.log(`${target} ${outcome}`);
 }
 
-for (const url of ['http://93.184.215.14/', 'http://[2606:2800:21f:cb07::1]/']) say(url, await checkHttp(url, anywhere));
+for (const url of ['http://93.184.215.14/', 'http://[2606:2800:21f:cb07::1]/']) print(url, await checkHttp(url, anywhere));
 
 const ping = await findPing(process.argv.slice(2));
-if (!ping) throw new Error('This program may not ping here.');
+if (!ping) throw new Error('This program cannot ping here.');
 const pinger = new Pinger(Promise.resolve(ping));
-for (const host of ['127.0.0.1', '93.184.215.14', '2606:2800:21f:cb07::1']) say(host, await checkPing(host, anywhere, pinger));
+for (const host of ['127.0.0.1', '93.184.215.14', '2606:2800:21f:cb07::1']) print(host, await checkPing(host, anywhere, pinger));

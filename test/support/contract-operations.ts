@@ -1,4 +1,4 @@
-// The operations of both contracts, read from the bundles without any code of the service.
+// The operations of both contracts, read from the bundles without any code of the service, so that the tests do not depend on it.
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import type { operations as Monitoring } from '../../generated/types/monitoring.ts';
 import type { operations as Websites } from '../../generated/types/websites.ts';
@@ -12,10 +12,10 @@ export interface ContractOperation {
   id: OperationId;
   api: Api;
   method: string;
-  /** With the root of the API, and `{id}` where an id goes. */
+  /** Starts with the base path of the API and contains placeholders such as `{id}`. */
   path: string;
   scopes: string[];
-  /** The security schemes that it takes; none means that everybody may call it. */
+  /** The security schemes that the operation accepts. If empty, it requires no credentials. */
   credentials: string[];
   parameters: { name: string; in: string; required?: boolean; schema: { type?: string } }[];
   body?: { mediaType: string; required: boolean; examples: Record<string, object> };
@@ -36,10 +36,10 @@ export const operations = Object.fromEntries(
 interface Document {
   servers: { url: string }[];
   security: Record<string, unknown>[];
-  paths: Record<string, Record<string, ApiDefinition> & { parameters?: ContractOperation['parameters'] }>;
+  paths: Record<string, Record<string, OperationDefinition> & { parameters?: ContractOperation['parameters'] }>;
 }
 
-interface ApiDefinition {
+interface OperationDefinition {
   operationId: OperationId;
   'x-required-scopes'?: string[];
   security?: Record<string, unknown>[];
@@ -52,21 +52,21 @@ function operationsOf(api: Api): ContractOperation[] {
   const { servers, security, paths } = dereference(bundles[api]) as Document;
   const root = new URL(servers[0]?.url ?? '').pathname;
   return Object.entries(paths).flatMap(([path, { parameters: shared = [], ...methods }]) =>
-    Object.entries(methods as Record<string, ApiDefinition>).map(([method, described]) => ({
-      id: described.operationId,
+    Object.entries(methods as Record<string, OperationDefinition>).map(([method, definition]) => ({
+      id: definition.operationId,
       api,
       method: method.toUpperCase(),
       path: root + path,
-      scopes: described['x-required-scopes'] ?? [],
-      credentials: (described.security ?? security).flatMap((scheme) => Object.keys(scheme)),
-      parameters: [...shared, ...(described.parameters ?? [])],
-      ...(described.requestBody && { body: bodyOf(described.requestBody) }),
-      responses: described.responses,
+      scopes: definition['x-required-scopes'] ?? [],
+      credentials: (definition.security ?? security).flatMap((scheme) => Object.keys(scheme)),
+      parameters: [...shared, ...(definition.parameters ?? [])],
+      ...(definition.requestBody && { body: bodyOf(definition.requestBody) }),
+      responses: definition.responses,
     })),
   );
 }
 
-function bodyOf({ required = false, content }: NonNullable<ApiDefinition['requestBody']>): NonNullable<ContractOperation['body']> {
+function bodyOf({ required = false, content }: NonNullable<OperationDefinition['requestBody']>): NonNullable<ContractOperation['body']> {
   const [[mediaType, { examples = {} }] = ['', {}]] = Object.entries(content);
   return { mediaType, required, examples: Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value])) };
 }

@@ -7,16 +7,16 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { databaseUrl } from './database-url.ts';
 
-let made = 0;
+let databaseCount = 0;
 const urls = new WeakMap<Database, string>();
 
-/** A migrated, empty database of the caller's own: embedded, or on the server of TEST_DATABASE_URL. */
+/** Creates a migrated, empty database for the caller: embedded, or on the server that TEST_DATABASE_URL names. */
 export async function createDatabase(): Promise<Database> {
   const source = inject('source');
   if ('snapshot' in source) {
     return openOnPglite(await startPglite({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
   }
-  const name = `sitekeeper_test_${process.pid}_${++made}`;
+  const name = `sitekeeper_test_${process.pid}_${++databaseCount}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
   const url = databaseUrl(source.server, name);
   const database = await openPostgres(url, entities, { poolSize: 5 });
@@ -29,20 +29,20 @@ export async function createDatabase(): Promise<Database> {
   return database;
 }
 
-/** Where another process finds the database; only on a server. */
+/** Returns the URL at which another process can reach the database. The embedded database has none. */
 export function urlOf(database: Database): string {
   const url = urls.get(database);
-  if (!url) throw new Error('The embedded database has no address.');
+  if (!url) throw new Error('The embedded database has no URL.');
   return url;
 }
 
-/** The same database as another process sees it. The embedded one has only this process, so it is the same object. */
+/** Opens the same database with separate connections, as another process would. The embedded one allows only one process, so it is returned as is. */
 export async function reopen(database: Database): Promise<Database> {
   const url = urls.get(database);
   return url ? openPostgres(url, entities, { poolSize: 5 }) : database;
 }
 
-/** `force` ends connections left over, but an ordinary role may not end autovacuum; the plain form asks it to leave. */
+/** `force` closes leftover connections, but an ordinary role cannot terminate autovacuum. Without `force`, PostgreSQL cancels autovacuum itself. */
 async function dropDatabase(server: string, name: string) {
   try {
     await onServer(server, `drop database if exists ${name} with (force)`);
@@ -63,21 +63,26 @@ async function onServer(server: string, sql: string) {
 }
 
 /**
- * Sends a request while a change is under way, so that it waits for the end of that change. Not on the embedded database,
- * which does one thing after another.
+ * Sends a request while a transaction with a change is open, so that the request waits until the transaction commits. This
+ * does not work on the embedded database, which runs one transaction at a time.
  */
-export async function meanwhile<T>(database: Database, userId: number, change: Work<unknown>, send: () => Promise<T>): Promise<T> {
-  const [changed, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const changing = database.asUser(userId, async (em) => {
+export async function sendDuringTransaction<T>(
+  database: Database,
+  userId: number,
+  change: Work<unknown>,
+  send: () => Promise<T>,
+): Promise<T> {
+  const [changed, blocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transaction = database.asUser(userId, async (em) => {
     await change(em);
     changed.resolve();
-    await waiting.promise;
+    await blocked.promise;
   });
   await changed.promise;
-  const answer = send();
-  const locks = () => database.asAuthenticator((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
-  await expect.poll(async () => (await locks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
-  waiting.resolve();
-  await changing;
-  return answer;
+  const response = send();
+  const waitingLocks = () => database.asAuthenticator((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
+  await expect.poll(async () => (await waitingLocks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
+  blocked.resolve();
+  await transaction;
+  return response;
 }

@@ -1,7 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 
-/** A DNS server on loopback. A name has an IPv4 address, or is not known (null), never answered (undefined), or SERVFAIL. */
+/**
+ * Starts a DNS server on loopback. `addressOf` returns the IPv4 address of a name, null for a name that does not exist,
+ * undefined to send no response, or 'SERVFAIL'.
+ */
 export async function startDnsServer(addressOf: (name: string) => string | null | undefined) {
   const socket = createSocket('udp4');
   socket.on('message', (question, from) => {
@@ -13,7 +16,7 @@ export async function startDnsServer(addressOf: (name: string) => string | null 
     const head = Buffer.from(question.subarray(0, 12));
     head.writeUInt16BE(address === null ? 0x8183 : address === 'SERVFAIL' ? 0x8182 : 0x8180, 2);
     head.writeUInt16BE(answers.length, 6);
-    head.fill(0, 8); // nothing about other servers
+    head.fill(0, 8); // No authority records and no additional records.
     socket.send(Buffer.concat([head, question.subarray(12, end + 4), ...answers]), from.port, from.address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
@@ -32,7 +35,7 @@ function readName(question: Buffer): { name: string; end: number } {
   return { name: labels.join('.'), end: at + 1 };
 }
 
-/** The name is the one that was asked for, the type A, the class IN, kept for no time. */
+/** An A record in class IN with a TTL of 0. Its name points to the name in the question. */
 function addressRecord(address: string): Buffer {
   return Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
 }

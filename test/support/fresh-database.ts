@@ -1,4 +1,4 @@
-// A database for scripts that run outside the test runner, which hands tests copies of a migrated one.
+// A database for scripts that run outside the test runner. Tests get copies of a migrated database instead (global-setup.ts).
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
@@ -7,7 +7,7 @@ import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { databaseUrl } from './database-url.ts';
 
-/** Embedded, or on the server of TEST_DATABASE_URL; migrated, empty, and gone when it is closed. */
+/** Opens a migrated, empty database: embedded, or on the server that TEST_DATABASE_URL names. It is dropped when it is closed. */
 export async function openFreshDatabase(server = process.env.TEST_DATABASE_URL): Promise<Database> {
   if (server) return onServer(server);
   const pglite = await startPglite({ loadDataDir: await freshCluster() });

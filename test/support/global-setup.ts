@@ -1,5 +1,5 @@
-// Migrates once, so that each test file gets a database of its own by copying: a snapshot of the embedded one, or a
-// template on the server that TEST_DATABASE_URL names.
+// Runs the migrations once. Each test file then gets its own database as a copy, which is faster than migrating: a copy of
+// a snapshot of the embedded database, or of a template database on the server that TEST_DATABASE_URL names.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { databaseUrl } from './database-url.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where test databases are copied from. */
+    /** The source that test databases are copied from. */
     source: { snapshot: string } | { server: string; template: string };
   }
 }

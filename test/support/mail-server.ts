@@ -4,14 +4,14 @@ import { type ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer, type SMTPServerEnvelope, type SMTPServerOptions } from 'smtp-server';
 
 export interface ReceivedMail {
-  /** Whom the server was told to deliver to, whatever the headers say. */
+  /** The recipients of the SMTP envelope, which can differ from the headers. */
   recipients: string[];
   sender: string;
   raw: string;
   parsed: ParsedMail;
 }
 
-/** A real SMTP server on loopback that keeps what it is given. */
+/** A real SMTP server on loopback that stores the messages it receives. */
 export interface MailServer {
   host: string;
   connections: number;
@@ -29,11 +29,11 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       done();
     },
     onData(stream, { envelope }, done) {
-      keep(stream, envelope).then(() => done(), done);
+      store(stream, envelope).then(() => done(), done);
     },
     ...options,
   });
-  inner.on('error', () => {}); // connections that a test breaks off
+  inner.on('error', () => {}); // Tests abort connections on purpose.
   const listening = inner.listen(0, '127.0.0.1');
   await new Promise((resolve) => listening.once('listening', resolve));
   const server: MailServer = {
@@ -43,7 +43,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     close: () => new Promise((resolve) => inner.close(resolve)),
   };
 
-  async function keep(stream: Readable, { mailFrom, rcptTo }: SMTPServerEnvelope) {
+  async function store(stream: Readable, { mailFrom, rcptTo }: SMTPServerEnvelope) {
     const raw = await buffer(stream);
     server.mails.push({
       recipients: rcptTo.map(({ address }) => address),

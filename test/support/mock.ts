@@ -1,27 +1,27 @@
 import { tmpdir } from 'node:os';
 import { ApiClient } from './api-client.ts';
-import { listening, type Running, run } from './process.ts';
+import { type RunningProcess, run, waitUntilListening } from './process.ts';
 
-export interface RunningMock extends Running {
+export interface RunningMock extends RunningProcess {
   url: string;
-  /** Calls the mock with a key that means nothing. */
+  /** Calls the mock with an arbitrary key, because the mock accepts any. */
   api: ApiClient;
-  /** Calls it with these headers. */
-  as(headers: Record<string, string>): ApiClient;
+  /** Returns a client that sends these headers. */
+  withHeaders(headers: Record<string, string>): ApiClient;
   stop(): Promise<number | string>;
 }
 
-/** The mock as a frontend team runs it, of this checkout or another. */
+/** Starts the mock as a frontend team runs it, from this checkout or another one. */
 export async function startMock(checkout?: string): Promise<RunningMock> {
   const running = run(tmpdir(), {}, ['mock', '--port', '0'], checkout);
-  const url = await listening(running);
-  // Its answers are examples: right in form, not about what was asked.
+  const url = await waitUntilListening(running);
+  // Its responses are examples: they conform to the schema, but do not depend on the request.
   const clientOf = (headers: Record<string, string>) => new ApiClient(url, headers, { isMock: true });
   return {
     ...running,
     url,
     api: clientOf({ Authorization: 'Bearer any' }),
-    as: clientOf,
+    withHeaders: clientOf,
     stop() {
       running.child.kill('SIGTERM');
       return running.ended;

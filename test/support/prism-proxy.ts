@@ -7,14 +7,14 @@ import { bundles } from './contract-operations.ts';
 
 export interface PrismProxy {
   url: string;
-  /** Fails where Prism found an answer that breaks the contract. */
+  /** Rejects if Prism found a response that violates the contract. */
   close(): Promise<void>;
 }
 
 /**
- * Prism in front of the service: whoever calls it reaches the service, and every answer on the way back is held against
- * the contract, by code that is not ours. Requests are not judged, for bad ones are for the service to refuse. Prism's
- * own server would read JSON first, and it waits for ever when that is broken; so here is another one.
+ * Starts Prism as a proxy in front of the service. It forwards every request and validates every response against the
+ * contract, with code that is independent of ours. It does not validate requests, because rejecting invalid ones is the
+ * job of the service. Prism's own HTTP server is not used: it parses JSON first and hangs if the JSON is malformed.
  */
 export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
   const prism = createInstance(
@@ -26,17 +26,17 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
       checkSecurity: false,
       validateRequest: false,
       validateResponse: true,
-      // Paths that are in no contract are passed on, too.
+      // Requests to paths outside the contract are forwarded as well.
       errors: false,
     },
     { logger: pino({ level: 'silent', customLevels: { success: 31 } }) as unknown as Logger },
   );
   const violations: string[] = [];
 
-  async function pass(request: IncomingMessage, response: ServerResponse) {
+  async function forward(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', upstream);
     const query = Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name)]));
-    // Chunks belong to the connection that ends here.
+    // Transfer-Encoding is a hop-by-hop header and must not be forwarded.
     const { 'transfer-encoding': _, ...sent } = request.headers;
     const body = (await text(request)) || undefined;
     const input = { method: request.method?.toLowerCase(), url: { path: pathname, query }, headers: sent, body } as IHttpRequest;
@@ -46,15 +46,15 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
       return;
     }
     const { output, validations } = result.right;
-    const place = `${request.method} ${request.url} answered ${output.statusCode}`;
-    violations.push(...validations.output.map(({ path = [], message }) => `${place}: ${path.join('.')} ${message}`));
+    const exchange = `${request.method} ${request.url} returned ${output.statusCode}`;
+    violations.push(...validations.output.map(({ path = [], message }) => `${exchange}: ${path.join('.')} ${message}`));
     const { 'content-length': _length, ...headers } = output.headers ?? {};
     response.writeHead(output.statusCode, headers);
     response.end(typeof output.body === 'string' ? output.body : JSON.stringify(output.body));
   }
 
-  const server = createServer((request, response) => void pass(request, response));
-  // Tests that wait for the clock must not find their connection closed.
+  const server = createServer((request, response) => void forward(request, response));
+  // Some tests wait between requests. Their connection must stay open.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -62,19 +62,19 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      if (violations.length > 0) throw new Error(`Prism saw the contract broken:\n${violations.join('\n')}`);
+      if (violations.length > 0) throw new Error(`Prism found contract violations:\n${violations.join('\n')}`);
     },
   };
 }
 
-let described: ReturnType<typeof operationsOf> | undefined;
+let loadedOperations: ReturnType<typeof operationsOf> | undefined;
 
 function operations() {
-  described ??= Promise.all(Object.values(bundles).map(operationsOf)).then((each) => each.flat());
-  return described;
+  loadedOperations ??= Promise.all(Object.values(bundles).map(operationsOf)).then((each) => each.flat());
+  return loadedOperations;
 }
 
-/** Prism leaves the base path of `servers` out, so it goes in front of each path here. It changes what it is given. */
+/** Prism ignores the base path in `servers`, so it is prepended to each path here. Prism modifies the document, so it gets a copy. */
 async function operationsOf(document: (typeof bundles)[keyof typeof bundles]) {
   const root = new URL(document.servers[0]?.url ?? '').pathname;
   const operations = await getHttpOperationsFromSpec(structuredClone(document));

@@ -1,20 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-const here = join(import.meta.dirname, '../..');
+const ownCheckout = join(import.meta.dirname, '../..');
 
-export interface Running {
+export interface RunningProcess {
   child: ChildProcess;
-  /** All that was printed so far, on both outputs. */
+  /** Returns everything printed so far on stdout and stderr. */
   printed(): string;
-  /** Resolves with the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that terminated the process. */
   ended: Promise<number | string>;
 }
 
-/** The service as an operator runs it: a process of its own, with only these settings; of this checkout or another. */
-export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = here): Running {
+/** Runs the service as an operator does: as a separate process with only these settings, from this checkout or another one. */
+export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = ownCheckout): RunningProcess {
   const { PATH, HOME } = process.env;
-  return follow(
+  return collectOutput(
     spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], {
       cwd: folder,
       env: { PATH, HOME, ...settings },
@@ -23,8 +23,8 @@ export function run(folder: string, settings: Record<string, string> = {}, args:
   );
 }
 
-/** Keeps what a process prints. It has ended when the last that holds its output has, be it a child of its own. */
-export function follow(child: ChildProcess): Running {
+/** Collects the output of a process. It counts as ended when its output is closed, which includes the output of its child processes. */
+export function collectOutput(child: ChildProcess): RunningProcess {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (data) => {
@@ -38,9 +38,9 @@ export function follow(child: ChildProcess): Running {
   };
 }
 
-/** Waits until the service says where it listens, and returns that address. */
-export async function listening(running: Running): Promise<string> {
-  for (let wait = 0; wait < 900; wait++) {
+/** Waits until the service prints the URL it listens on, and returns that URL. */
+export async function waitUntilListening(running: RunningProcess): Promise<string> {
+  for (let attempt = 0; attempt < 900; attempt++) {
     const [, url] = /[Ll]istening on (http:[^"\s]+?)\.?["\s]/.exec(running.printed()) ?? [];
     if (url) return url;
     if (running.child.exitCode !== null) break;

@@ -2,32 +2,32 @@ import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
 
 export interface RawResponse {
-  /** All that came back, as one character a byte. */
+  /** The whole response, with one character per byte. */
   text: string;
   status: number;
   headers: Headers;
   body: string;
-  /** From the connection to its end. */
+  /** The time from opening the connection until it is closed. */
   ms: number;
-  /** What was handed to the socket and taken by it. */
+  /** The number of bytes written to the socket. */
   bytesSent: number;
 }
 
 /**
- * A connection to which `send` writes what it likes, without an HTTP client that would know better. Resolves with all
- * that came back when the connection is closed. `stubborn`: it is the service that has to close it.
+ * Opens a connection and writes raw bytes to it, which an HTTP client would not allow. Resolves with the response when the
+ * connection is closed. With `allowHalfOpen`, the client never closes the connection, so the service must.
  */
-export function rawExchange(url: string, send: string | ((socket: Socket) => void), { stubborn = false } = {}): Promise<RawResponse> {
+export function rawExchange(url: string, send: string | ((socket: Socket) => void), { allowHalfOpen = false } = {}): Promise<RawResponse> {
   return new Promise((resolve) => {
     const start = performance.now();
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: stubborn }, () =>
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen }, () =>
       typeof send === 'string' ? socket.write(send, 'latin1') : send(socket),
     );
     let text = '';
     socket.setEncoding('latin1').on('data', (data) => {
       text += data;
     });
-    socket.on('error', () => {}); // a reset is an end, too
+    socket.on('error', () => {}); // A reset also ends the exchange.
     socket.on('close', () => resolve({ ...parse(text), ms: performance.now() - start, bytesSent: socket.bytesWritten }));
   });
 }
@@ -40,8 +40,8 @@ function parse(text: string): Pick<RawResponse, 'text' | 'status' | 'headers' | 
   return { text, status: Number(first.split(' ')[1] ?? 0), headers, body: rest.join('\r\n\r\n') };
 }
 
-/** One answer, and it is a problem with this status and code. */
-export function expectRawProblem(answer: RawResponse, status: number, code: string, about: string) {
-  expect([about, answer.status, answer.headers.get('Content-Type')]).toEqual([about, status, 'application/problem+json']);
-  expect(JSON.parse(answer.body)).toMatchObject({ status, code, request_id: answer.headers.get('X-Request-Id') });
+/** Expects a problem with this status and code. `about` names the case in the failure message. */
+export function expectRawProblem(response: RawResponse, status: number, code: string, about: string) {
+  expect([about, response.status, response.headers.get('Content-Type')]).toEqual([about, status, 'application/problem+json']);
+  expect(JSON.parse(response.body)).toMatchObject({ status, code, request_id: response.headers.get('X-Request-Id') });
 }

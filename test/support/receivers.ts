@@ -5,17 +5,17 @@ import { createAuthority, trust } from './certificates.ts';
 import { startMailServer } from './mail-server.ts';
 import { scripts, startWebServer } from './web-server.ts';
 
-/** Everybody that messages go to, real servers on loopback, with providers that lead to them. */
+/** Starts real servers on loopback for every channel that sends messages, and returns providers that point to them. */
 export async function startReceivers() {
   const authority = await createAuthority();
   trust(authority);
-  const outside = '127.0.0.9';
+  const externalAddress = '127.0.0.9';
   const mail = await startMailServer();
-  const slack = await startWebServer({ host: outside, certificate: await authority.issue('hooks.slack.com') });
-  const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
-  const twilio = await startWebServer({ script: scripts.accept('{"sid":"SM1","status":"queued","error_message":null}', 201) });
-  /** Names lead to the outside address; only that one may be reached. */
-  const net: Net = { allow: parseRanges([outside]), lookup: async () => [{ address: outside, family: 4 }] };
+  const slack = await startWebServer({ host: externalAddress, certificate: await authority.issue('hooks.slack.com') });
+  const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
+  const twilio = await startWebServer({ script: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201) });
+  /** Every host name resolves to the external address, the only one that requests may reach. */
+  const net: Net = { allow: parseRanges([externalAddress]), lookup: async () => [{ address: externalAddress, family: 4 }] };
   const { delivery } = readConfig({
     SMTP_URL: `smtp://${mail.host}`,
     MAIL_FROM: 'Sitekeeper <alerts@sitekeeper.example>',
@@ -32,7 +32,7 @@ export async function startReceivers() {
     sms: { provider_type: 'sms', phone_number: '+4915112345678' },
   } as const;
   return {
-    outside,
+    externalAddress,
     net,
     delivery,
     providers,
@@ -40,7 +40,7 @@ export async function startReceivers() {
     slack,
     telegram,
     twilio,
-    /** The texts that each of them was given so far. */
+    /** Returns the texts that each channel has received so far. */
     received: () => ({
       email: mail.mails.map(({ parsed }) => (parsed.text ?? '').trim()),
       slack: slack.requests.map(({ body }) => String(JSON.parse(body).text)),

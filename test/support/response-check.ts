@@ -1,18 +1,12 @@
-// Holds an answer against the contract: declared status, media type, headers, body, and that these agree with each other.
-// It reads the bundles by itself and shares no code with the service, so that a mistake there cannot excuse itself here.
+// Checks a response against the contract: the status, the media type, the headers, the body, and that these are consistent.
+// It reads the bundles itself and shares no code with the service, so that a bug in the service cannot hide itself here.
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
+import type { ApiResponse } from './api-client.ts';
 import { dereference } from './dereference.ts';
 import { contradictions } from './response-consistency.ts';
-
-interface Response {
-  status: number;
-  headers: Headers;
-  body: unknown;
-  text: string;
-}
 
 interface DeclaredResponse {
   headers?: Record<string, { required?: boolean; schema: object }>;
@@ -28,7 +22,7 @@ const apis = [websites, monitoring].map((document) => ({
   root: new URL(document.servers[0]?.url ?? '').pathname,
   document: dereference(document) as { paths: Record<string, Record<string, DeclaredOperation>> },
 }));
-const strangerResponse = apis[0]?.document.paths['/websites']?.get?.responses['400'] as DeclaredResponse;
+const undeclaredPathResponse = apis[0]?.document.paths['/websites']?.get?.responses['400'] as DeclaredResponse;
 
 const ajv = new Ajv({ strict: false, allErrors: true, discriminator: true });
 formats.default(ajv);
@@ -38,60 +32,60 @@ const compiled = new Map<object, ValidateFunction>();
 
 export class ContractViolation extends Error {}
 
-/** The mock answers with examples, which know nothing of the request: of them only the form is held. */
-export function checkAgainstContract(method: string, path: string, response: Response, { isMock = false } = {}) {
+/** The mock returns examples that do not depend on the request, so only their schema is checked. */
+export function checkAgainstContract(method: string, path: string, response: ApiResponse, { isMock = false } = {}) {
   const pathname = path.split('?')[0] ?? '';
   const api = apis.find(({ root }) => pathname === root || pathname.startsWith(`${root}/`));
   if (!api) return;
   const { operation, parameters } = findOperation(api.document.paths, method, pathname.slice(api.root.length));
-  const breach = (what: string) => {
+  const fail = (what: string) => {
     throw new ContractViolation(
-      `${method} ${path} (${operation?.operationId ?? 'no operation'}) answered ${response.status}: ${what}\n${response.text}`,
+      `${method} ${path} (${operation?.operationId ?? 'no operation'}) returned ${response.status}: ${what}\n${response.text}`,
     );
   };
   if (!operation) {
-    // Paths and methods that are in no contract: a problem in the common shape, or the answer to OPTIONS.
+    // A path or method outside the contract returns a problem in the common format, or the response to OPTIONS.
     if (response.status === 204 && method === 'OPTIONS') return;
-    if (![404, 405, 429].includes(response.status)) breach('is for an unknown path, which may answer 404, 405 or 429');
-    check(strangerResponse, method, response, breach);
+    if (![404, 405, 429].includes(response.status)) fail('the path is unknown, so only 404, 405 and 429 are allowed');
+    check(undeclaredPathResponse, method, response, fail);
   } else {
     const declared = operation.responses[response.status];
-    if (!declared) return breach('the status is not declared');
-    check(declared, method, response, breach);
+    if (!declared) return fail('the status is not declared');
+    check(declared, method, response, fail);
   }
   const [contradiction] = isMock ? [] : contradictions({ method, pathname, parameters }, response);
-  if (contradiction) breach(contradiction);
+  if (contradiction) fail(contradiction);
 }
 
-function check(declared: DeclaredResponse, method: string, response: Response, breach: (what: string) => void) {
+function check(declared: DeclaredResponse, method: string, response: ApiResponse, fail: (what: string) => void) {
   for (const [name, { required, schema }] of Object.entries(declared.headers ?? {})) {
     const value = response.headers.get(name);
-    if (value === null && required) breach(`the header ${name} is missing`);
-    if (value !== null && !validator(headerAjv, schema)({ value })) breach(`the header ${name} is ${value}`);
+    if (value === null && required) fail(`the header ${name} is missing`);
+    if (value !== null && !validator(headerAjv, schema)({ value })) fail(`the header ${name} is ${value}`);
   }
   const mediaType = response.headers.get('content-type');
   if (!declared.content) {
-    if (response.text !== '') breach('there is a body, but none is declared');
+    if (response.text !== '') fail('the response has a body, but none is declared');
     return;
   }
   const content = declared.content[mediaType ?? ''];
-  if (!content) return breach(`the media type ${mediaType} is not declared`);
+  if (!content) return fail(`the media type ${mediaType} is not declared`);
   if (method === 'HEAD') return;
   const validate = validator(ajv, content.schema);
-  if (!validate({ value: response.body })) breach(ajv.errorsText(validate.errors, { dataVar: 'body' }));
+  if (!validate({ value: response.body })) fail(ajv.errorsText(validate.errors, { dataVar: 'body' }));
 }
 
-/** Wrapped in an object, because only there can a header be coerced. Answers are closed: a field nobody declared is a breach. */
-function validator(by: Ajv, schema: object): ValidateFunction {
+/** The schema is wrapped in an object, because Ajv coerces only properties. Undeclared fields in a response are violations. */
+function validator(instance: Ajv, schema: object): ValidateFunction {
   let validate = compiled.get(schema);
   if (!validate) {
-    validate = by.compile({ type: 'object', properties: { value: closed(schema) } });
+    validate = instance.compile({ type: 'object', properties: { value: rejectUndeclaredFields(schema) } });
     compiled.set(schema, validate);
   }
   return validate;
 }
 
-function closed(schema: object): object {
+function rejectUndeclaredFields(schema: object): object {
   return JSON.parse(JSON.stringify(schema), (key, value) => {
     if (key === 'discriminator') return { propertyName: value.propertyName };
     return value?.type === 'object' && value.properties ? { ...value, additionalProperties: false } : value;
@@ -103,12 +97,12 @@ function findOperation(
   method: string,
   path: string,
 ): { operation?: DeclaredOperation; parameters: Record<string, string> } {
-  const steps = path.split('/');
+  const segments = path.split('/');
   for (const [template, methods] of Object.entries(paths)) {
-    const parts = template.split('/').map((part, index) => [part, steps[index] ?? ''] as const);
-    if (parts.length !== steps.length || !parts.every(([part, step]) => part.startsWith('{') || part === step)) continue;
+    const parts = template.split('/').map((part, index) => [part, segments[index] ?? ''] as const);
+    if (parts.length !== segments.length || !parts.every(([part, segment]) => part.startsWith('{') || part === segment)) continue;
     const operation = methods[method === 'HEAD' ? 'get' : method.toLowerCase()];
-    const named = parts.filter(([part]) => part.startsWith('{')).map(([part, step]) => [part.slice(1, -1), step]);
+    const named = parts.filter(([part]) => part.startsWith('{')).map(([part, segment]) => [part.slice(1, -1), segment]);
     return { ...(operation && { operation }), parameters: Object.fromEntries(named) };
   }
   return { parameters: {} };

@@ -1,5 +1,5 @@
-// Values for fast-check by the schemas of the contract: such that fit, and such that break one rule or another. They are
-// made loosely; what fits and what does not is Ajv's word (`fits`), which shares no code with the service.
+// Generates values from the schemas of the contract with fast-check: valid ones, and ones near or beyond the limits. The
+// generators are approximate. Ajv decides whether a value is valid (`matches`), without any code of the service.
 import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
@@ -28,10 +28,10 @@ const ajv = new Ajv({ strict: false, discriminator: true });
 formats.default(ajv);
 const compiled = new WeakMap<Schema, ValidateFunction>();
 
-export function fits(schema: Schema, value: unknown): boolean {
+export function matches(schema: Schema, value: unknown): boolean {
   let validate = compiled.get(schema);
   if (!validate) {
-    // Ajv refuses a mapping beside a discriminator; each branch says its own value already.
+    // Ajv does not support a discriminator with a mapping. The mapping is redundant here, because each branch names its value.
     const plain = JSON.stringify(schema, (key, part) => (key === 'discriminator' ? { propertyName: part.propertyName } : part));
     validate = ajv.compile(JSON.parse(plain));
     compiled.set(schema, validate);
@@ -39,8 +39,8 @@ export function fits(schema: Schema, value: unknown): boolean {
   return validate(value);
 }
 
-/** Values that mean something, by the names of fields and parameters. Text made from a schema alone seldom does. */
-const meaningful: Record<string, fc.Arbitrary<string>> = {
+/** Generators of realistic values by field and parameter name. Text generated from a schema alone is rarely realistic. */
+const realistic: Record<string, fc.Arbitrary<string>> = {
   domain: fc.oneof(fc.domain(), fc.webUrl()),
   url: fc.oneof(fc.webUrl(), fc.domain(), fc.ipV4(), fc.ipV6()),
   webhook_url: fc.webPath().map((path) => `https://hooks.slack.com/services${path}`),
@@ -50,11 +50,11 @@ const meaningful: Record<string, fc.Arbitrary<string>> = {
   'Idempotency-Key': fc.uuid(),
 };
 
-/** Values that fit. */
-export function fitting(schema: Schema, name = ''): fc.Arbitrary<unknown> {
-  const made = fromSchema(schema).filter((value) => fits(schema, value) && isText(value));
-  const named = meaningful[name]?.filter((value) => fits(schema, value));
-  return named ? fc.oneof({ weight: 3, arbitrary: named }, { weight: 1, arbitrary: made }) : made;
+/** Generates values that are valid according to the schema. */
+export function validValues(schema: Schema, name = ''): fc.Arbitrary<unknown> {
+  const generated = fromSchema(schema).filter((value) => matches(schema, value) && isWellFormedText(value));
+  const named = realistic[name]?.filter((value) => matches(schema, value));
+  return named ? fc.oneof({ weight: 3, arbitrary: named }, { weight: 1, arbitrary: generated }) : generated;
 }
 
 function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
@@ -62,7 +62,7 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
   if (nullable) return fc.oneof(fc.constant(null), fromSchema(rest));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   const branches = schema.oneOf ?? schema.anyOf;
-  if (branches) return fc.oneof(...branches.map((branch) => fitting(branch)));
+  if (branches) return fc.oneof(...branches.map((branch) => validValues(branch)));
   switch (schema.type) {
     case 'boolean':
       return fc.boolean();
@@ -72,7 +72,7 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
         fc.integer({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000 }),
       );
     case 'array':
-      return fc.uniqueArray(fitting(schema.items ?? {}), {
+      return fc.uniqueArray(validValues(schema.items ?? {}), {
         minLength: schema.minItems ?? 0,
         maxLength: schema.maxItems ?? 5,
       });
@@ -84,7 +84,7 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 function objects({ properties = {}, required = [] }: Schema): fc.Arbitrary<unknown> {
-  const fields = Object.entries(properties).map(([name, field]) => [name, fitting(field, name)]);
+  const fields = Object.entries(properties).map(([name, field]) => [name, validValues(field, name)]);
   return fc.record<Record<string, unknown>, string>(Object.fromEntries(fields), { requiredKeys: required });
 }
 
@@ -94,7 +94,7 @@ function texts({ format, pattern, minLength = 0, maxLength = 100 }: Schema): fc.
   if (format === 'date-time')
     return fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }).map((date) => date.toISOString());
   if (pattern && !pattern.startsWith('^[^')) return fc.stringMatching(new RegExp(pattern), { maxLength });
-  // Of each length that matters: as short and as long as may be.
+  // The text is of any length, of the maximum length or of the minimum length.
   const unit = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
   return fc.oneof(
     fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 50) }),
@@ -103,13 +103,13 @@ function texts({ format, pattern, minLength = 0, maxLength = 100 }: Schema): fc.
   );
 }
 
-/** PostgreSQL has no NUL and UTF-8 no half of a surrogate pair: no string may hold either, which a pattern says badly. */
-function isText(value: unknown): boolean {
+/** UTF-8 cannot encode unpaired surrogates, so the service rejects them. A pattern cannot express that well. */
+function isWellFormedText(value: unknown): boolean {
   return typeof value !== 'string' || value.isWellFormed();
 }
 
-/** Values near the schema's edges and of other types; most of them break it, and `fits` tells. */
-export function odd({ type, minimum, maximum, minLength, maxLength, enum: allowed }: Schema): fc.Arbitrary<unknown> {
+/** Generates values near the limits of the schema and values of other types. Most are invalid; `matches` decides. */
+export function edgeValues({ type, minimum, maximum, minLength, maxLength, enum: allowed }: Schema): fc.Arbitrary<unknown> {
   const edges: unknown[] = [null, true, 0, -1, 1.5, 1e20, '', ' ', '\u0000', '\ud800', 'x', '****wxyz', [], {}, [null], { x: 1 }];
   if (minimum !== undefined) edges.push(minimum - 1);
   if (maximum !== undefined) edges.push(maximum + 1, maximum * 10);

@@ -18,39 +18,39 @@ import { startPrismProxy } from './prism-proxy.ts';
 export interface TestUser {
   id: number;
   email: string;
-  /** Calls the service with a key that holds every scope. */
+  /** Calls the service with a key that has every scope. */
   api: ApiClient;
-  /** Calls it with a key that holds just these. */
+  /** Returns a client whose key has only these scopes. */
   withScopes(...scopes: Scope[]): Promise<ApiClient>;
 }
 
 export interface TestService {
   url: string;
   database: Database;
-  /** Calls the service without any key. */
-  stranger: ApiClient;
-  /** With a password the user can sign in, too. */
+  /** Calls the service without credentials. */
+  anonymous: ApiClient;
+  /** Creates a user with a key. A user with a password can also sign in. */
   createUser(password?: string): Promise<TestUser>;
   stop(): Promise<void>;
 }
 
 interface Options {
-  /** Instead of one of its own: shared with another process, or with a fault planted in it. */
+  /** Replaces the service's own database: one shared with another process, or one with an injected fault. */
   database?: Database;
   limiters?: Limiters;
-  /** What the service is told to be reached at, where that differs from where it listens. */
+  /** The public URL that the service is configured with, if it differs from the URL it listens on. */
   publicUrl?: string;
   net?: Net;
-  /** Whether monitors are checked and alerts are sent. */
+  /** Starts the engine, which checks monitors and sends alerts. */
   engine?: boolean;
   log?: Logger;
   tracer?: Tracer;
 }
 
-/** Counted here, because services may share a database. */
-let users = 0;
+/** The counter is shared by all services, because services can share a database and addresses must be unique. */
+let userCount = 0;
 
-/** The whole service on a port of its own with a database of its own. */
+/** Starts the whole service on a free port with its own database. */
 export async function startService(settings: Partial<Config> = {}, options: Options = {}): Promise<TestService> {
   const database = options.database ?? (await createDatabase());
   const limiters = options.limiters ?? memoryLimiters();
@@ -78,9 +78,9 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
     : undefined;
 
   async function createUser(password?: string): Promise<TestUser> {
-    const email = `user${++users}@example.com`;
+    const email = `user${++userCount}@example.com`;
     const id = await createAccount(database, email, password);
-    if (id === undefined) throw new Error('no user was made');
+    if (id === undefined) throw new Error('The user was not created.');
     const withScopes = async (...scopes: Scope[]) => {
       const { key } = await database.asUser(id, (em) => createKey(em, { userId: id, name: 'Test', scopes }));
       return new ApiClient(url, { Authorization: `Bearer ${key}` });
@@ -91,7 +91,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   return {
     url,
     database,
-    stranger: new ApiClient(url),
+    anonymous: new ApiClient(url),
     createUser,
     async stop() {
       await proxy?.close();

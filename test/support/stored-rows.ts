@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/database.ts';
 
-/** All that the service has stored for these users, as text to compare. When keys and sessions were last used is left out. */
+/** Returns all rows stored for these users as text, to compare them. `last_used_at` is left out, because every request can change it. */
 export async function storedRows(database: Database, userIds: number[]): Promise<string[]> {
   const tables = await database.asAuthenticator((em) =>
     em.execute<{ name: string }[]>(

@@ -1,11 +1,11 @@
 import type { TestService, TestUser } from './service.ts';
 
-/** A user with a row in every table, to try policies on. */
+/** Creates a user with a row in every table, so that tests can check the row-level security policies of every table. */
 export async function createUserWithRows(service: TestService): Promise<TestUser> {
   const password = 'correct horse battery';
   const user = await service.createUser(password);
   const { id, email, api } = user;
-  await service.stranger.post('/api/session', { json: { email, password } });
+  await service.anonymous.post('/api/session', { json: { email, password } });
   await api.post('/api/v1/websites', { form: { domain: `site${id}.example` }, headers: { 'Idempotency-Key': 'once' } });
   const monitor = await api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://example.com' } });
   const provider = await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });

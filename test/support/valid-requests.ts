@@ -1,33 +1,34 @@
-// One valid request of each operation, with all that it needs made first. Bodies are the named examples of the
-// contract. An operation without an entry does not compile.
+// Builds a valid request for each operation and creates the resources that it needs. The bodies are the named examples of
+// the contract. An operation without an entry is a compile error.
+import type { ApiResponse } from './api-client.ts';
 import { type ContractOperation, type OperationId, operations } from './contract-operations.ts';
 import type { TestService, TestUser } from './service.ts';
 
-/** Whose request it is. A user of its own for each request keeps examples from meeting each other. */
+/** The user who sends the request. A separate user for each request keeps the examples from affecting each other. */
 export interface Sender {
   service: TestService;
   user: TestUser;
 }
 
-/** What ApiClient.request takes, and what a path is made of. */
+/** The options of ApiClient.request and the parameters of the path. */
 export interface ValidRequest {
-  /** By the names in the path. */
+  /** Path parameters by name. */
   parameters: Record<string, string | number>;
   query?: Record<string, string>;
   json?: Body;
   form?: Record<string, string>;
-  /** With the cookie, where the operation is for signed-in users. */
+  /** Contains the session cookie if the operation requires a session. */
   headers: Record<string, string>;
 }
 
 export type Body = Record<string, unknown>;
 
-type Parts = Partial<Omit<ValidRequest, 'form' | 'json'>> & { body?: Body };
-type Make = (sender: Sender, example: Body, name: string) => Parts | Promise<Parts>;
+type RequestParts = Partial<Omit<ValidRequest, 'form' | 'json'>> & { body?: Body };
+type RequestBuilder = (sender: Sender, example: Body, name: string) => RequestParts | Promise<RequestParts>;
 
 export const password = 'correct horse battery';
 
-const makers: Record<OperationId, Make> = {
+const builders: Record<OperationId, RequestBuilder> = {
   listWebsites: () => ({}),
   createWebsite: () => ({}),
   showWebsite: forWebsite,
@@ -68,20 +69,20 @@ const makers: Record<OperationId, Make> = {
   deleteProvider: forProvider,
   testProvider: forProvider,
 
-  createUser: (_, example) => ({ body: { ...example, email: newAddress() } }),
+  createUser: (_, example) => ({ body: { ...example, email: newEmail() } }),
   createSession: async ({ service }, example) => ({ body: { ...example, email: (await service.createUser(password)).email } }),
   showSession: signedIn,
   deleteSession: signedIn,
   changePassword: signedIn,
 };
 
-/** `example` names the body; without it the first one of the contract is taken. */
+/** `example` is the name of the example to use as the body. The default is the first one in the contract. */
 export async function validRequest(id: OperationId, sender: Sender, example?: string): Promise<ValidRequest> {
   const [[first, value] = ['', {}]] = Object.entries(operations[id].body?.examples ?? {});
   const named = example === undefined ? value : operations[id].body?.examples[example];
   if (!named) throw new Error(`${id} has no example "${example}".`);
-  const { body = named as Body, ...made } = await makers[id](sender, named as Body, example ?? first);
-  return { parameters: {}, headers: {}, ...made, ...asSent(operations[id], body) };
+  const { body = named as Body, ...parts } = await builders[id](sender, named as Body, example ?? first);
+  return { parameters: {}, headers: {}, ...parts, ...encodeBody(operations[id], body) };
 }
 
 export function pathOf({ path }: ContractOperation, { parameters, query }: Pick<ValidRequest, 'parameters' | 'query'>): string {
@@ -89,18 +90,18 @@ export function pathOf({ path }: ContractOperation, { parameters, query }: Pick<
   return query ? `${filled}?${new URLSearchParams(query)}` : filled;
 }
 
-/** The same fields as the operation's media type carries them. */
-export function asSent({ body: declared }: ContractOperation, body: Body): Pick<ValidRequest, 'form' | 'json'> {
+/** Encodes the fields for the operation's media type. */
+export function encodeBody({ body: declared }: ContractOperation, body: Body): Pick<ValidRequest, 'form' | 'json'> {
   if (!declared) return {};
   if (declared.mediaType === 'application/json') return { json: body };
   return { form: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])) };
 }
 
-/** A field that nobody declared, else a parameter that is no number. */
-export function withBadInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
+/** Adds an undeclared field to the body, or replaces a number in the path or query by text if there is no body. */
+export function withInvalidInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
   if (body) return { ...request, ...(request.json ? { json: { ...request.json, nmae: 'x' } } : { form: { ...request.form, nmae: 'x' } }) };
   const inPath = parameters.find((parameter) => parameter.in === 'path');
-  if (inPath) return { ...request, parameters: { [inPath.name]: 'no such thing' } };
+  if (inPath) return { ...request, parameters: { [inPath.name]: 'not a number' } };
   const number = parameters.find((parameter) => parameter.in === 'query' && parameter.schema.type === 'integer');
   return { ...request, query: { [number?.name ?? '']: 'many' } };
 }
@@ -108,50 +109,51 @@ export function withBadInput({ parameters, body }: ContractOperation, request: V
 let count = 0;
 
 export async function createWebsite({ user }: Sender, form: Record<string, string> = {}): Promise<{ id: number; domain: string }> {
-  const { body } = await user.api.post('/api/v1/websites', { form: { domain: `site${++count}.example`, ...form } });
-  return body.data;
+  return dataOf(await user.api.post('/api/v1/websites', { form: { domain: `site${++count}.example`, ...form } }));
 }
 
 export async function createMonitor({ user }: Sender, json: Body = {}): Promise<number> {
-  const { body } = await user.api.post('/api/monitors', { json: { ...operations.createMonitor.body?.examples.full, ...json } });
-  return body.data.id;
+  return dataOf(await user.api.post('/api/monitors', { json: { ...operations.createMonitor.body?.examples.full, ...json } })).id;
 }
 
-/** The type is the name of an example. */
+/** `type` is the name of an example of createProvider. */
 export async function createProvider({ user }: Sender, type = 'email', json: Body = {}): Promise<number> {
-  const { body } = await user.api.post('/api/providers', { json: { ...operations.createProvider.body?.examples[type], ...json } });
-  return body.data.id;
+  return dataOf(await user.api.post('/api/providers', { json: { ...operations.createProvider.body?.examples[type], ...json } })).id;
 }
 
 export async function createKey({ user }: Sender): Promise<number> {
-  const { body } = await user.api.post('/api/keys', { json: { name: 'Test', scopes: ['monitors:read'] } });
-  return body.data.id;
+  return dataOf(await user.api.post('/api/keys', { json: { name: 'Test', scopes: ['monitors:read'] } })).id;
 }
 
-/** The cookie of a session of a user who has a password. */
+/** Signs in a user who has the password above and returns the session cookie. */
 export async function signIn(service: TestService, email: string): Promise<{ Cookie: string }> {
-  const { headers } = await service.stranger.post('/api/session', { json: { email, password } });
+  const { headers } = await service.anonymous.post('/api/session', { json: { email, password } });
   return { Cookie: headers.get('Set-Cookie')?.split(';')[0] ?? '' };
 }
 
-async function forWebsite(sender: Sender): Promise<Parts> {
+function dataOf({ status, text, body }: ApiResponse) {
+  if (status !== 201) throw new Error(`The test could not create a resource that it needs: ${text}`);
+  return body.data;
+}
+
+async function forWebsite(sender: Sender): Promise<RequestParts> {
   return { parameters: { id: (await createWebsite(sender)).id } };
 }
 
-async function forMonitor(sender: Sender): Promise<Parts> {
+async function forMonitor(sender: Sender): Promise<RequestParts> {
   return { parameters: { id: await createMonitor(sender) } };
 }
 
-async function forProvider(sender: Sender): Promise<Parts> {
+async function forProvider(sender: Sender): Promise<RequestParts> {
   return { parameters: { id: await createProvider(sender) } };
 }
 
-async function signedIn({ service }: Sender): Promise<Parts> {
+async function signedIn({ service }: Sender): Promise<RequestParts> {
   const { email } = await service.createUser(password);
   return { headers: await signIn(service, email) };
 }
 
-function newAddress(): string {
+function newEmail(): string {
   return `new${++count}@example.com`;
 }
 

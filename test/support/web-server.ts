@@ -3,31 +3,31 @@ import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Certificate } from './certificates.ts';
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: http.IncomingHttpHeaders;
   body: string;
 }
 
-type Script = (request: SeenRequest, response: ServerResponse) => void;
+type Script = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A real HTTP server on loopback that does what a test tells it to, and remembers who came. */
+/** A real HTTP server on loopback that runs a script for each request and records the requests. */
 export interface WebServer {
   port: number;
   /** `http://127.0.0.1:port`, or https. */
   url: string;
-  /** Connections that reached it, whether a request followed or not. */
+  /** The number of connections, including those without a request. */
   connections: number;
-  requests: SeenRequest[];
-  /** What it does with a request from now on. */
+  requests: ReceivedRequest[];
+  /** Handles all further requests. A test can replace it at any time. */
   script: Script;
   close(): Promise<void>;
 }
 
 interface Options {
   host?: string;
-  /** A free one, if absent. */
+  /** The default is a free port. */
   port?: number;
   certificate?: Certificate;
   script?: Script;
@@ -35,27 +35,27 @@ interface Options {
 
 export async function startWebServer({
   host = '127.0.0.1',
-  port: wanted = 0,
+  port: requestedPort = 0,
   certificate,
-  script = scripts.accept(),
+  script = scripts.respond(),
 }: Options = {}): Promise<WebServer> {
   const sockets = new Set<Socket>();
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     response.on('error', () => {});
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
-    server.requests.push(seen);
-    server.script(seen, response);
+    const received = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
+    server.requests.push(received);
+    server.script(received, response);
   };
-  const listener = (request: IncomingMessage, response: ServerResponse) => void answer(request, response).catch(() => response.destroy());
+  const listener = (request: IncomingMessage, response: ServerResponse) => void handle(request, response).catch(() => response.destroy());
   const inner = certificate ? https.createServer(certificate, listener) : http.createServer(listener);
   inner.on('connection', (socket: Socket) => {
     server.connections++;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => inner.listen(wanted, host, resolve));
+  await new Promise<void>((resolve) => inner.listen(requestedPort, host, resolve));
   const { port } = inner.address() as AddressInfo;
   const server: WebServer = {
     port,
@@ -71,9 +71,9 @@ export async function startWebServer({
   return server;
 }
 
-/** What a server may do to us. */
+/** The behaviors of a server that tests need. */
 export const scripts = {
-  accept:
+  respond:
     (body = 'ok', status = 200, headers: http.OutgoingHttpHeaders = {}): Script =>
     (_, response) =>
       response.writeHead(status, headers).end(body),
@@ -81,11 +81,11 @@ export const scripts = {
     (location: string, status = 302): Script =>
     (_, response) =>
       response.writeHead(status, { location }).end('moved'),
-  /** Takes the request and says nothing. */
+  /** Accepts the request and never responds. */
   hang: (): Script => () => {},
   reset: (): Script => (_, response) => void response.socket?.resetAndDestroy(),
-  /** Breaks off in the middle of the body. */
-  breakOff: (): Script => (_, response) => {
+  /** Closes the connection in the middle of the body. */
+  truncate: (): Script => (_, response) => {
     response.writeHead(200, { 'content-length': 1000 });
     response.write('so far', () => response.socket?.destroy());
   },
@@ -93,23 +93,23 @@ export const scripts = {
     (status = 200, chunk = Buffer.alloc(64 * 1024, 'x')): Script =>
     (_, response) => {
       response.writeHead(status);
-      const more = () => {
+      const writeMore = () => {
         if (response.destroyed) return;
-        if (response.write(chunk)) setImmediate(more);
-        else response.once('drain', more);
+        if (response.write(chunk)) setImmediate(writeMore);
+        else response.once('drain', writeMore);
       };
-      more();
+      writeMore();
     },
   switchProtocols: (): Script => (_, response) => {
     response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   },
-  /** A status that HTTP does not have. */
+  /** Responds with a status line that need not be valid. */
   status:
     (code: string): Script =>
     (_, response) => {
       response.socket?.end(`HTTP/1.1 ${code} ?\r\nContent-Length: 0\r\n\r\n`);
     },
-  /** A byte now and then, for ever. */
+  /** Sends one byte every 20 ms and never ends. */
   drip: (): Script => (_, response) => {
     response.writeHead(200);
     const timer = setInterval(() => (response.destroyed ? clearInterval(timer) : response.write('x')), 20);

@@ -1,4 +1,4 @@
-// Spans as a collector gets them, over OTLP/HTTP.
+// Spans as a collector receives them over OTLP/HTTP.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { openTelemetry } from '../../src/telemetry/open-telemetry.ts';
-import { listening, run } from '../support/process.ts';
+import { run, waitUntilListening } from '../support/process.ts';
 import { startService } from '../support/service.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
@@ -16,7 +16,7 @@ const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 let collector: WebServer;
 
 beforeEach(async () => {
-  collector = await startWebServer({ script: scripts.accept('{}', 200, { 'content-type': 'application/json' }) });
+  collector = await startWebServer({ script: scripts.respond('{}', 200, { 'content-type': 'application/json' }) });
 });
 afterEach(() => collector.close());
 
@@ -29,22 +29,22 @@ interface SentSpan {
   attributes: { key: string; value: { stringValue?: string; intValue?: number } }[];
 }
 
-/** All that were sent so far. */
+/** Returns the spans that the collector has received. */
 function spans(): SentSpan[] {
   const sent = collector.requests.filter(({ path }) => path === '/v1/traces').map(({ body }) => JSON.parse(body));
   return sent
-    .flatMap(({ resourceSpans }) => resourceSpans.flatMap((one: { scopeSpans: { spans: SentSpan[] }[] }) => one.scopeSpans))
+    .flatMap(({ resourceSpans }) => resourceSpans.flatMap((resource: { scopeSpans: { spans: SentSpan[] }[] }) => resource.scopeSpans))
     .flatMap((scope) => scope.spans);
 }
 
 const spanNamed = (name: string) => spans().find((span) => span.name === name);
 const attribute = (span: SentSpan | undefined, key: string) =>
-  Object.values(span?.attributes.find((one) => one.key === key)?.value ?? {})[0];
+  Object.values(span?.attributes.find((candidate) => candidate.key === key)?.value ?? {})[0];
 
-test('a request, a check and an alert are a span each, and what an alert sends carries its trace', async () => {
+test('a request, a check and an alert are one span each, and an alert passes its trace on to the provider', async () => {
   const tracer = openTelemetry({ endpoint: collector.url, serviceName: 'test' }, pino({ level: 'silent' }));
-  const target = await startWebServer({ script: scripts.accept('broken', 503) });
-  const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
+  const target = await startWebServer({ script: scripts.respond('broken', 503) });
+  const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
   const { delivery } = readConfig({ TELEGRAM_API_URL: telegram.url });
   const service = await startService({ delivery, netAllow: ['127.0.0.0/8'] }, { engine: true, tracer });
   try {
@@ -55,14 +55,14 @@ test('a request, a check and an alert are a span each, and what an alert sends c
     });
     await service.database.asEngine((em) =>
       em.execute(
-        `with laid as (insert into incidents (user_id, monitor_id, started_at, resolved_at, cause) values (?, ?, now(), now(), 'HTTP 503') returning id)
-         insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select ?, id, ?, 'down', 'S', 'B' from laid`,
+        `with incident as (insert into incidents (user_id, monitor_id, started_at, resolved_at, cause) values (?, ?, now(), now(), 'HTTP 503') returning id)
+         insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select ?, id, ?, 'down', 'S', 'B' from incident`,
         [id, monitor.body.data.id, id, provider.body.data.id],
       ),
     );
-    const done = `select (select count(*)::int from monitors where last_checked_at is not null) as checked,
+    const progress = `select (select count(*)::int from monitors where last_checked_at is not null) as checked,
                          (select count(*)::int from alerts where status = 'sent') as sent`;
-    await vi.waitFor(async () => expect(await service.database.asEngine((em) => em.execute(done))).toEqual([{ checked: 1, sent: 1 }]), {
+    await vi.waitFor(async () => expect(await service.database.asEngine((em) => em.execute(progress))).toEqual([{ checked: 1, sent: 1 }]), {
       timeout: 20_000,
     });
   } finally {
@@ -81,11 +81,11 @@ test('a request, a check and an alert are a span each, and what an alert sends c
   expect(target.requests[0]?.headers).not.toHaveProperty('traceparent');
 });
 
-test('a process sends its spans before it ends where the setting names a collector, and loads nothing for it elsewhere', async () => {
+test('a process sends its spans before it exits if a collector is configured, and otherwise does not load OpenTelemetry', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-otel-'));
   const serveOnce = async (settings: Record<string, string>) => {
-    const service = run(folder, { PORT: '0', NODE_OPTIONS: tellLoaded, ...settings });
-    await fetch(`${await listening(service)}/api/monitors`, { headers: { traceparent } });
+    const service = run(folder, { PORT: '0', NODE_OPTIONS: printLoaded, ...settings });
+    await fetch(`${await waitUntilListening(service)}/api/monitors`, { headers: { traceparent } });
     service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);
     return service.printed();
@@ -101,8 +101,8 @@ test('a process sends its spans before it ends where the setting names a collect
   }
 });
 
-/** The API package itself is prom-client's. */
-const tellLoaded = `--import=data:text/javascript,${encodeURIComponent(`
+/** Prints the OpenTelemetry packages that are loaded, except the API package, which prom-client also uses. */
+const printLoaded = `--import=data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   registerHooks({ resolve(name, context, next) {
     if (name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api') console.log('loads ' + name);

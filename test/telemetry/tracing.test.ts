@@ -19,15 +19,15 @@ test.each([
   `00-${traceId}-${'0'.repeat(16)}-01`,
   `ff-${traceId}-00f067aa0ba902b7-01`,
   ` ${traceparent}`,
-])('the traceparent %j is ignored', (header) => {
+])('ignores the traceparent %j', (header) => {
   expect(parseTraceparent(header)).toBeUndefined();
 });
 
-test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-what-comes-later`])('the traceparent %j is taken', (header) => {
+test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-added-by-a-later-version`])('parses the traceparent %j', (header) => {
   expect(parseTraceparent(header)).toEqual({ traceId, spanId: '00f067aa0ba902b7', flags: 1 });
 });
 
-test('a trace stands in the log line and goes on with what the request sends out; a malformed one does neither', async () => {
+test('a trace id is logged and sent with outgoing requests; a malformed one is not', async () => {
   const lines: Record<string, unknown>[] = [];
   const sink = new Writable({
     write(line, _, done) {
@@ -35,7 +35,7 @@ test('a trace stands in the log line and goes on with what the request sends out
       done();
     },
   });
-  const telegram = await startWebServer({ script: scripts.accept('{"ok":true,"result":{"message_id":1}}') });
+  const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
   const { delivery } = readConfig({ TELEGRAM_API_URL: telegram.url });
   const service = await startService({ delivery }, { log: pino(sink) });
   try {

@@ -5,7 +5,7 @@ let service: TestService;
 let user: TestUser;
 let ids: number[];
 
-/** site-01 … site-23, of which site-05, site-10, site-15 and site-20 are favorites. */
+/** Creates site-01 to site-23. Of these, site-05, site-10, site-15 and site-20 are favorites. */
 beforeAll(async () => {
   service = await startService();
   user = await service.createUser();
@@ -21,8 +21,8 @@ afterAll(() => service.stop());
 const list = (query = '') => user.api.get(`/api/v1/websites${query}`);
 const domains = (body: { data: { domain: string }[] }) => body.data.map(({ domain }) => domain);
 
-describe('Status codes', () => {
-  test('200 with the newest ten by default: sort_by id, sort desc, per_page 10', async () => {
+describe('success', () => {
+  test('returns the newest ten by default: sort_by id, sort desc, per_page 10', async () => {
     const { status, body } = await list();
     expect(status).toBe(200);
     expect(body.data.map(({ id }: { id: number }) => id)).toEqual(ids.toReversed().slice(0, 10));
@@ -30,21 +30,21 @@ describe('Status codes', () => {
     expect((await list('?search_by=domain&sort_by=id&sort=desc&per_page=10&page=1')).body.data).toEqual(body.data);
   });
 
-  test('HEAD is answered like GET, without a body', async () => {
+  test('responds to HEAD like to GET, without a body', async () => {
     const { status, text, headers } = await user.api.request('HEAD', '/api/v1/websites?per_page=25');
     expect([status, text]).toEqual([200, '']);
     expect(headers.get('Content-Length')).toBe(`${Buffer.byteLength((await list('?per_page=25')).text)}`);
   });
 });
 
-describe('Pages of the list', () => {
+describe('pages', () => {
   test.each([
-    ['first', 1, { from: 1, to: 10 }, { prev: null, next: '/api/v1/websites?page=2' }],
-    ['middle', 2, { from: 11, to: 20 }, { prev: '/api/v1/websites?page=1', next: '/api/v1/websites?page=3' }],
-    ['last', 3, { from: 21, to: 23 }, { prev: '/api/v1/websites?page=2', next: null }],
+    ['the first', 1, { from: 1, to: 10 }, { prev: null, next: '/api/v1/websites?page=2' }],
+    ['in the middle', 2, { from: 11, to: 20 }, { prev: '/api/v1/websites?page=1', next: '/api/v1/websites?page=3' }],
+    ['the last', 3, { from: 21, to: 23 }, { prev: '/api/v1/websites?page=2', next: null }],
     ['past the end', 9, { from: null, to: null }, { prev: '/api/v1/websites?page=3', next: null }],
     ['far past the end', 1_000_000, { from: null, to: null }, { prev: '/api/v1/websites?page=3', next: null }],
-  ])('meta and links are right on the page that is %s', async (_, page, rows, links) => {
+  ])('meta and links are correct on a page that is %s', async (_, page, rows, links) => {
     const { status, body } = await list(`?page=${page}`);
     expect(status).toBe(200);
     expect(body.meta).toEqual({ current_page: page, per_page: 10, last_page: 3, total: 23, ...rows });
@@ -52,7 +52,7 @@ describe('Pages of the list', () => {
     expect(body.data).toHaveLength(rows.from === null ? 0 : rows.to - rows.from + 1);
   });
 
-  test('meta and links are right on an empty list, which has one page', async () => {
+  test('meta and links are correct on an empty list, which has one page', async () => {
     const { body } = await list('?search=nothing');
     expect(body).toEqual({
       data: [],
@@ -74,7 +74,7 @@ describe('Pages of the list', () => {
     ['sort_by=domain&sort=desc&favorite=false', 'next'],
     ['sort_by=domain&sort=asc', 'prev'],
     ['sort_by=id&sort=desc&search=e%2De', 'prev'],
-  ])('links lead through all pages and keep %s, by %s', async (query, direction) => {
+  ])('the links keep %s and lead through all pages with %s', async (query, direction) => {
     const whole = domains((await list(`?${query}&per_page=100`)).body);
     let link: string | null = (await list(`?${query}`)).body.links[direction === 'next' ? 'first' : 'last'];
     const found: string[][] = [];
@@ -86,21 +86,21 @@ describe('Pages of the list', () => {
     expect((direction === 'next' ? found : found.toReversed()).flat()).toEqual(whole);
   });
 
-  test.each([10, 25, 50, 100])('per_page takes %i', async (perPage) => {
+  test.each([10, 25, 50, 100])('per_page accepts %i', async (perPage) => {
     const { body } = await list(`?per_page=${perPage}`);
     expect([body.meta.per_page, body.data.length]).toEqual([perPage, Math.min(perPage, 23)]);
   });
 });
 
-describe('Sorting', () => {
-  test('by id, in the order of creation or its reverse', async () => {
+describe('sorting', () => {
+  test('by id is the order of creation or its reverse', async () => {
     const ascending = (await list('?sort_by=id&sort=asc&per_page=100')).body.data.map(({ id }: { id: number }) => id);
     expect(ascending).toEqual(ids);
     const descending = (await list('?sort_by=id&sort=desc&per_page=100')).body.data.map(({ id }: { id: number }) => id);
     expect(descending).toEqual(ids.toReversed());
   });
 
-  test('domains by their bytes, not by the rules of a language', async () => {
+  test('by domain compares bytes, not the collation of a language', async () => {
     const other = await service.createUser();
     const inOrder = ['a-b.example', 'a.example', 'a0.example', 'aa.example', 'b.example', 'xn--bcher-kva.example'];
     for (const domain of inOrder.toReversed()) await other.api.post('/api/v1/websites', { form: { domain } });
@@ -111,20 +111,20 @@ describe('Sorting', () => {
 
 describe('search', () => {
   test.each([
-    ['a part in the middle', 'e-07.ex', 1],
-    ['capitals', 'E-07.EX', 1],
-    ['all', 'example.com', 23],
-    ['nothing: no filter', '', 23],
-    ['% is itself', '%', 0],
-    ['_ is itself', 'site_01', 0],
-    ['\\ is itself', '\\', 0],
-    ['\\ before a sign is itself', 'site\\-01', 0],
-    ["' is itself", "' or 1=1 --", 0],
-    ['" is itself', '"', 0],
-    ['? is itself', '?', 0],
-    ['all of them in one', `'?\\?"$1:x%_`, 0],
-    ['253 characters', 'x'.repeat(253), 0],
-  ])('%s', async (_, search, total) => {
+    ['finds a part in the middle', 'e-07.ex', 1],
+    ['ignores case', 'E-07.EX', 1],
+    ['finds all matches', 'example.com', 23],
+    ['does not filter if empty', '', 23],
+    ['takes % literally', '%', 0],
+    ['takes _ literally', 'site_01', 0],
+    ['takes \\ literally', '\\', 0],
+    ['takes \\ before a character literally', 'site\\-01', 0],
+    ["takes ' literally", "' or 1=1 --", 0],
+    ['takes " literally', '"', 0],
+    ['takes ? literally', '?', 0],
+    ['takes all of them together literally', `'?\\?"$1:x%_`, 0],
+    ['accepts 253 characters', 'x'.repeat(253), 0],
+  ])('%s: %s', async (_, search, total) => {
     const { body } = await list(`?search=${encodeURIComponent(search)}&search_by=domain`);
     expect(body.meta.total).toBe(total);
     expect(body.data).toHaveLength(Math.min(10, total));
@@ -137,20 +137,20 @@ describe('favorite', () => {
     ['1', 4],
     ['false', 19],
     ['0', 19],
-  ])('favorite=%s finds %i', async (favorite, total) => {
+  ])('%s returns %i websites', async (favorite, total) => {
     const { body } = await list(`?favorite=${favorite}&per_page=100`);
     expect([body.meta.total, body.data.length]).toEqual([total, total]);
     for (const website of body.data) expect(website.favorite).toBe(favorite === 'true' || favorite === '1');
   });
 
-  test('together with search and sorting', async () => {
+  test('can be combined with search and sorting', async () => {
     const { body } = await list('?favorite=1&search=site-1&sort_by=domain&sort=asc');
     expect(domains(body)).toEqual(['site-10.example.com', 'site-15.example.com']);
     expect(body.meta.total).toBe(2);
   });
 });
 
-describe('Bad input', () => {
+describe('invalid input', () => {
   test.each([
     ['per_page=11', 'per_page'],
     ['per_page=0', 'per_page'],
@@ -175,29 +175,29 @@ describe('Bad input', () => {
     ['search=a%00b', 'search'],
     [`search=${'x'.repeat(254)}`, 'search'],
     [`search=${'x'.repeat(1000)}`, 'search'],
-  ])('422 for %s, naming the parameter', async (query, name) => {
+  ])('returns 422 for %s and names the parameter', async (query, name) => {
     const { status, body } = await list(`?${query}`);
     expect(status).toBe(422);
     expect(body.errors).toContainEqual(expect.objectContaining({ in: 'query', name }));
   });
 
-  test('422 names every fault at once', async () => {
+  test('422 lists every validation error at once', async () => {
     const { body } = await list('?per_page=11&page=0&sort=up');
-    expect(body.errors.map((fault: { name: string }) => fault.name).toSorted()).toEqual(['page', 'per_page', 'sort']);
+    expect(body.errors.map(({ name }: { name: string }) => name).toSorted()).toEqual(['page', 'per_page', 'sort']);
   });
 
-  test('unknown query parameters are ignored', async () => {
+  test('ignores unknown query parameters', async () => {
     expect((await list('?colour=red&colour=blue')).status).toBe(200);
   });
 
-  test('400 for a query that is not percent-encoded UTF-8', async () => {
+  test('returns 400 for a query string that is not percent-encoded UTF-8', async () => {
     const { status, body } = await list('?search=%FF');
     expect([status, body.code]).toEqual([400, 'malformed_encoding']);
   });
 });
 
-describe('Keys', () => {
-  test("another user's websites are not listed", async () => {
+describe('access', () => {
+  test("does not list another user's websites", async () => {
     const other = await service.createUser();
     const { body } = await other.api.get('/api/v1/websites');
     expect(body.data).toEqual([]);
@@ -205,11 +205,11 @@ describe('Keys', () => {
     expect((await other.api.get('/api/v1/websites?search=site')).body.meta.total).toBe(0);
   });
 
-  test('401 without a key', async () => {
-    expect((await service.stranger.get('/api/v1/websites')).body.code).toBe('unauthenticated');
+  test('returns 401 without a key', async () => {
+    expect((await service.anonymous.get('/api/v1/websites')).body.code).toBe('unauthenticated');
   });
 
-  test('403 without the scope websites:read, which is named', async () => {
+  test('returns 403 without the scope websites:read', async () => {
     const { status, body } = await (await user.withScopes('websites:write', 'monitors:read')).get('/api/v1/websites');
     expect(status).toBe(403);
     expect(body).toMatchObject({ code: 'missing_scope', detail: expect.stringContaining('"websites:read"') });

@@ -20,8 +20,8 @@ afterAll(() => service.stop());
 
 const show = (headers: Record<string, string> = {}, api = user.api) => api.get(`/api/v1/websites/${id}`, { headers });
 
-describe('Status codes', () => {
-  test('200 with all fields of the website and its ETag', async () => {
+describe('success', () => {
+  test('returns 200 with all fields of the website and its ETag', async () => {
     const { status, headers, body } = await show();
     expect([status, headers.get('ETag')]).toEqual([200, '"1"']);
     expect(body).toEqual({
@@ -40,7 +40,7 @@ describe('Status codes', () => {
     });
   });
 
-  test('HEAD is answered like GET, without a body, 304 included', async () => {
+  test('responds to HEAD like to GET, without a body, including 304', async () => {
     const path = `/api/v1/websites/${id}`;
     const head = await user.api.request('HEAD', path);
     expect([head.status, head.text, head.headers.get('ETag')]).toEqual([200, '', '"1"']);
@@ -48,17 +48,20 @@ describe('Status codes', () => {
   });
 });
 
-describe('Conditional reads', () => {
-  test.each(['"1"', 'W/"1"', '*', '"7", "1"', 'W/"7",W/"1"'])('304 with the ETag and no body for If-None-Match: %s', async (tags) => {
-    const { status, text, headers } = await show({ 'If-None-Match': tags });
-    expect([status, text, headers.get('ETag')]).toEqual([304, '', '"1"']);
-  });
+describe('conditional reads', () => {
+  test.each(['"1"', 'W/"1"', '*', '"7", "1"', 'W/"7",W/"1"'])(
+    'returns 304 with the ETag and no body for If-None-Match: %s',
+    async (tags) => {
+      const { status, text, headers } = await show({ 'If-None-Match': tags });
+      expect([status, text, headers.get('ETag')]).toEqual([304, '', '"1"']);
+    },
+  );
 
-  test.each(['"2"', '1', '"11"', '"0", "2"', '""'])('200 for If-None-Match: %s', async (tags) => {
+  test.each(['"2"', '1', '"11"', '"0", "2"', '""'])('returns 200 for If-None-Match: %s', async (tags) => {
     expect((await show({ 'If-None-Match': tags })).status).toBe(200);
   });
 
-  test('after an update the old ETag gets the new website', async () => {
+  test('returns 200 with the new ETag after an update', async () => {
     const { body } = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
     const path = `/api/v1/websites/${body.data.id}`;
     await user.api.patch(path, { form: { email: '1' } });
@@ -67,41 +70,42 @@ describe('Conditional reads', () => {
   });
 });
 
-describe('Keys', () => {
-  test('a key made through the monitoring API works here with the scope websites:read', async () => {
+describe('access', () => {
+  test('accepts a key with the scope websites:read that was created through the monitoring API', async () => {
     const { body } = await user.api.post('/api/keys', { json: { name: 'Tracker', scopes: ['websites:read'] } });
     const { status } = await show({}, new ApiClient(service.url, { Authorization: `Bearer ${body.data.key}` }));
     expect(status).toBe(200);
   });
 
-  test('401 without a key', async () => {
-    expect((await show({}, service.stranger)).body.code).toBe('unauthenticated');
+  test('returns 401 without a key', async () => {
+    expect((await show({}, service.anonymous)).body.code).toBe('unauthenticated');
   });
 
-  test('403 without the scope websites:read', async () => {
+  test('returns 403 without the scope websites:read', async () => {
     const { status, body } = await show({}, await user.withScopes('websites:write'));
     expect([status, body.code]).toEqual([403, 'missing_scope']);
   });
 
-  test("404 for another user's website, the same as for an unknown id, whatever If-None-Match says", async () => {
+  test("returns 404 for another user's website, as for an unknown id, with any If-None-Match", async () => {
     const other = await service.createUser();
     for (const headers of [{}, { 'If-None-Match': '*' }]) {
       const foreign = await show(headers, other.api);
-      expect(foreign.status).toBe(404);
+      expect([foreign.status, foreign.body.code, foreign.body.detail]).toEqual([404, 'not_found', `Website ${id} was not found.`]);
       expectSameProblem(foreign, await other.api.get('/api/v1/websites/999999', { headers }));
     }
   });
 });
 
-test.each(['abc', '0', '-1', '1.0', '1e3', '0x1', '9007199254740993', '%20'])('422 for the id %s', async (bad) => {
-  const { status, body } = await user.api.get(`/api/v1/websites/${bad}`);
+test.each(['abc', '0', '-1', '1.0', '1e3', '0x1', '9007199254740993', '%20'])('returns 422 for the id %s', async (invalidId) => {
+  const { status, body } = await user.api.get(`/api/v1/websites/${invalidId}`);
   expect([status, body.errors[0]]).toEqual([422, expect.objectContaining({ in: 'path', name: 'id' })]);
 });
 
-test('404 for an id that no website will ever reach', async () => {
-  expect((await user.api.get('/api/v1/websites/9007199254740991')).status).toBe(404);
+test('returns 404 for the largest possible id', async () => {
+  const { status, body } = await user.api.get('/api/v1/websites/9007199254740991');
+  expect([status, body.detail]).toEqual([404, 'Website 9007199254740991 was not found.']);
 });
 
-test('406 where Accept rules out JSON', async () => {
+test('returns 406 if Accept excludes JSON', async () => {
   expect((await show({ Accept: 'text/html' })).body.code).toBe('not_acceptable');
 });

@@ -13,25 +13,26 @@ afterAll(() => service.stop());
 
 type Form = Record<string, string> | [string, string][] | string;
 
-let made = 0;
+let domainCount = 0;
 
-/** A website of the user's with these settings; calls to change and read it. */
-async function makeWebsite(settings: Record<string, string> = {}) {
-  const { body } = await user.api.post('/api/v1/websites', { form: { domain: `update-${++made}.example`, ...settings } });
+/** Creates a website with these settings. Returns it with functions that update and read it. */
+async function createWebsite(settings: Record<string, string> = {}) {
+  const { body } = await user.api.post('/api/v1/websites', { form: { domain: `update-${++domainCount}.example`, ...settings } });
   const path = `/api/v1/websites/${body.data.id}`;
   return {
     path,
-    before: body.data,
+    created: body.data,
     update: (form: Form, headers = {}) => user.api.patch(path, { form, headers }),
     show: () => user.api.get(path),
-    opens: async (password: string) => (await user.api.post(`${path}/verify-password`, { form: { password } })).body.data.opens,
+    verify: async (password: string) => (await user.api.post(`${path}/verify-password`, { form: { password } })).body.data.opens,
   };
 }
 
-const all = { privacy: '2', password: 'first', email: '1', exclude_bots: '0', exclude_params: 'ref', exclude_ips: '192.0.2.7' };
-const faults = (body: { errors: { pointer: string; code: string }[] }) => body.errors.map(({ pointer, code }) => [pointer, code]);
+const allSettings = { privacy: '2', password: 'first', email: '1', exclude_bots: '0', exclude_params: 'ref', exclude_ips: '192.0.2.7' };
+const passwordRequired = { in: 'body', pointer: '/password', code: 'password_needed', message: 'is required while privacy is 2' };
+const pointers = (body: { errors: { pointer: string }[] }) => body.errors.map(({ pointer }) => pointer);
 
-describe.each(['PUT', 'PATCH'] as const)('PUT and PATCH: %s', (method) => {
+describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
   const send = (path: string, form: Form, headers = {}) => user.api.request(method, path, { form, headers });
 
   test.each([
@@ -42,103 +43,118 @@ describe.each(['PUT', 'PATCH'] as const)('PUT and PATCH: %s', (method) => {
     ['exclude_params', 'utm_source\r\nutm_medium', { exclude_params: 'utm_source\nutm_medium' }],
     ['exclude_ips', '2001:db8::/32', { exclude_ips: '2001:db8::/32' }],
     ['favorite', 'true', { favorite: true }],
-  ])('200 with %s changed and the other fields as they were', async (field, value, change) => {
-    const { path, before, show } = await makeWebsite(all);
+  ])('changes %s and keeps the absent fields', async (field, value, change) => {
+    const { path, created, show } = await createWebsite(allSettings);
     const { status, headers, body } = await send(path, { [field]: value });
     expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
-    expect(body.data).toEqual({ ...before, ...change, updated_at: expect.any(String) });
-    expect(body.data.updated_at > before.updated_at).toBe(true);
+    expect(body.data).toEqual({ ...created, ...change, updated_at: expect.any(String) });
+    expect(body.data.updated_at > created.updated_at).toBe(true);
     expect((await show()).body).toEqual(body);
   });
 
-  test('all fields at once', async () => {
-    const { path, before } = await makeWebsite();
-    const { body } = await send(path, { ...all, favorite: '1' });
-    const { password, ...shown } = { ...all, privacy: 2, email: 1, exclude_bots: 0 };
-    expect(body.data).toEqual({ ...before, ...shown, has_password: true, favorite: true, updated_at: expect.any(String) });
+  test('changes all fields at once', async () => {
+    const { path, created } = await createWebsite();
+    const { body } = await send(path, { ...allSettings, favorite: '1' });
+    const { password, ...visible } = { ...allSettings, privacy: 2, email: 1, exclude_bots: 0 };
+    expect(body.data).toEqual({ ...created, ...visible, has_password: true, favorite: true, updated_at: expect.any(String) });
   });
 
-  test('an empty form changes nothing: the same body and ETag', async () => {
-    const { path, before } = await makeWebsite(all);
+  test('an empty form changes nothing and returns the same body and ETag', async () => {
+    const { path, created } = await createWebsite(allSettings);
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
     for (const options of [{}, { headers: type }, { headers: type, raw: '&' }]) {
       const { status, headers, body } = await user.api.request(method, path, options);
-      expect([status, headers.get('ETag'), body.data]).toEqual([200, '"1"', before]);
+      expect([status, headers.get('ETag'), body.data]).toEqual([200, '"1"', created]);
     }
   });
 
-  test('whatever is sent makes a new version, even the value that is stored', async () => {
-    const { path, before } = await makeWebsite(all);
+  test('creates a new version even if the sent value equals the stored one', async () => {
+    const { path, created } = await createWebsite(allSettings);
     const { headers, body } = await send(path, { email: '1' });
-    expect([headers.get('ETag'), body.data]).toEqual(['"2"', { ...before, updated_at: expect.any(String) }]);
+    expect([headers.get('ETag'), body.data]).toEqual(['"2"', { ...created, updated_at: expect.any(String) }]);
   });
 
-  test('422 for domain, even the same one', async () => {
-    const { path, before } = await makeWebsite();
-    const { status, body } = await send(path, { domain: before.domain, email: '1' });
-    expect([status, faults(body)]).toEqual([422, [['/domain', 'unknown_field']]]);
+  test.each([
+    ['the current value', (domain: string) => domain],
+    ['another value', () => 'other.example'],
+    ['an empty value', () => ''],
+  ])('returns 422 for domain with %s, because it cannot be changed', async (_, value) => {
+    const { path, created, show } = await createWebsite();
+    const { status, body } = await send(path, { domain: value(created.domain), email: '1' });
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ in: 'body', pointer: '/domain', code: 'unknown_field', message: 'cannot be changed after creation' }],
+    ]);
+    expect(body.detail).toBe('The request has 1 validation error: /domain cannot be changed after creation.');
+    expect((await show()).body.data).toEqual(created);
   });
 
-  test("401, 403 and another user's 404, the same as for an unknown id", async () => {
-    const { path, show, before } = await makeWebsite();
+  test('returns 401 without a key and 403 without the scope websites:write', async () => {
+    const { path, show, created } = await createWebsite();
     const form = { favorite: '1' };
-    expect((await service.stranger.request(method, path, { form })).status).toBe(401);
-    const refused = await (await user.withScopes('websites:read')).request(method, path, { form });
-    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('"websites:write"')]);
+    expect((await service.anonymous.request(method, path, { form })).status).toBe(401);
+    const { status, body } = await (await user.withScopes('websites:read')).request(method, path, { form });
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('"websites:write"')]);
+    expect((await show()).body.data).toEqual(created);
+  });
+
+  test("returns 404 for another user's website, as for an unknown id, with any If-Match", async () => {
+    const { path, show, created } = await createWebsite();
+    const form = { favorite: '1' };
     const other = await service.createUser();
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"1"' }]) {
       const foreign = await other.api.request(method, path, { form, headers });
-      expect(foreign.status).toBe(404);
+      expect([foreign.status, foreign.body.detail]).toEqual([404, `Website ${created.id} was not found.`]);
       expectSameProblem(foreign, await other.api.request(method, '/api/v1/websites/999999', { form, headers }));
     }
-    expect((await show()).body.data).toEqual(before);
+    expect((await show()).body.data).toEqual(created);
   });
 
-  test('412 and nothing changed where If-Match names another version', async () => {
-    const { path, before, show } = await makeWebsite();
+  test('returns 412 and changes nothing if If-Match names another version', async () => {
+    const { path, created, show } = await createWebsite();
     for (const tags of ['"2"', '"0", "7"', 'W/"2"', '1']) {
       const { status, body } = await send(path, { favorite: '1' }, { 'If-Match': tags });
       expect([tags, status, body.code]).toEqual([tags, 412, 'precondition_failed']);
     }
-    expect((await show()).body.data).toEqual(before);
+    expect((await show()).body.data).toEqual(created);
   });
 });
 
-describe('Conditional writes', () => {
-  test('If-Match takes the ETag, a list of them, * and W/', async () => {
-    const { update } = await makeWebsite();
+describe('conditional writes', () => {
+  test('If-Match accepts an ETag, a list, * and weak tags', async () => {
+    const { update } = await createWebsite();
     for (const [index, tags] of ['"1"', '"9", "2"', '*', 'W/"4"'].entries()) {
       const { status, headers } = await update({ favorite: `${index % 2}` }, { 'If-Match': tags });
       expect([tags, status, headers.get('ETag')]).toEqual([tags, 200, `"${index + 2}"`]);
     }
   });
 
-  test('an empty form is held to If-Match, too', async () => {
-    const { update } = await makeWebsite();
+  test('returns 412 for an empty form as well', async () => {
+    const { update } = await createWebsite();
     expect((await update('', { 'If-Match': '"2"' })).status).toBe(412);
   });
 
-  test('422 comes before 412, and 404 before both', async () => {
-    const { update } = await makeWebsite();
+  test('prefers 422 to 412, and 404 to both', async () => {
+    const { update } = await createWebsite();
     expect((await update({ privacy: '3' }, { 'If-Match': '"2"' })).status).toBe(422);
     expect((await update({ privacy: '2' }, { 'If-Match': '"2"' })).status).toBe(422);
     expect((await user.api.patch('/api/v1/websites/999999', { form: { privacy: '2' }, headers: { 'If-Match': '"2"' } })).status).toBe(404);
   });
 
-  test('50 updates at once with one If-Match: one is 200 and 49 are 412', async () => {
-    const { update, show } = await makeWebsite();
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => update({ exclude_params: `winner-${index}` }, { 'If-Match': '"1"' })),
+  test('of 50 concurrent updates with the same If-Match one succeeds and 49 get 412', async () => {
+    const { update, show } = await createWebsite();
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => update({ exclude_params: `update-${index}` }, { 'If-Match': '"1"' })),
     );
-    const [won, ...others] = answers.filter(({ status }) => status === 200);
+    const [succeeded, ...others] = responses.filter(({ status }) => status === 200);
     expect(others).toEqual([]);
-    expect(answers.filter(({ status }) => status === 412)).toHaveLength(49);
+    expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
     const { headers, body } = await show();
-    expect([headers.get('ETag'), body]).toEqual(['"2"', won?.body]);
+    expect([headers.get('ETag'), body]).toEqual(['"2"', succeeded?.body]);
   });
 
-  test('updates of different fields at once without If-Match lose none', async () => {
-    const { update, show } = await makeWebsite();
+  test('concurrent updates of different fields without If-Match are all applied', async () => {
+    const { update, show } = await createWebsite();
     for (let round = 0; round < 10; round++) {
       const forms = [
         { favorite: `${round % 2}` },
@@ -158,72 +174,73 @@ describe('Conditional writes', () => {
   });
 });
 
-describe('Changes of `privacy`', () => {
-  test.each([0, 1, 2].flatMap((from) => [0, 1, 2].map((to) => [from, to])))('from %i to %i, with a password stored', async (from, to) => {
-    const { update } = await makeWebsite({ privacy: `${from}`, password: 'open sesame' });
-    const { status, body } = await update({ privacy: `${to}` });
-    expect([status, body.data.privacy, body.data.has_password]).toEqual([200, to, true]);
-  });
+describe('privacy', () => {
+  test.each([0, 1, 2].flatMap((from) => [0, 1, 2].map((to) => [from, to])))(
+    'changes from %i to %i if a password is stored',
+    async (from, to) => {
+      const { update } = await createWebsite({ privacy: `${from}`, password: 'open sesame' });
+      const { status, body } = await update({ privacy: `${to}` });
+      expect([status, body.data.privacy, body.data.has_password]).toEqual([200, to, true]);
+    },
+  );
 
-  test('to 2 with the password in the same request', async () => {
-    const { update, opens } = await makeWebsite();
+  test('changes to 2 with the password in the same request', async () => {
+    const { update, verify } = await createWebsite();
     expect((await update({ privacy: '2', password: 'open sesame' })).body.data).toMatchObject({ privacy: 2, has_password: true });
-    expect(await opens('open sesame')).toBe(true);
+    expect(await verify('open sesame')).toBe(true);
   });
 
-  test('422 for 2 where no password is sent or stored, and nothing is changed', async () => {
-    const { update, show, before } = await makeWebsite();
-    for (const form of [
-      { privacy: '2', favorite: '1' },
-      { privacy: '2', password: '', favorite: '1' },
-    ]) {
-      const { status, body } = await update(form);
-      expect([status, faults(body)]).toEqual([422, [['/password', 'password_needed']]]);
-    }
-    expect((await show()).body.data).toEqual(before);
+  test.each([
+    ['absent', {}],
+    ['empty', { password: '' }],
+  ])('returns 422 for 2 and changes nothing if no password is stored and the password is %s', async (_, form) => {
+    const { update, show, created } = await createWebsite();
+    const { status, body } = await update({ privacy: '2', favorite: '1', ...form });
+    expect([status, body.errors]).toEqual([422, [passwordRequired]]);
+    expect((await show()).body.data).toEqual(created);
   });
 });
 
-describe('`password`', () => {
-  test('sent with privacy 0 it works once privacy is 2', async () => {
-    const { update, opens } = await makeWebsite();
+describe('password', () => {
+  test('sent with privacy 0, takes effect once privacy is 2', async () => {
+    const { update, verify } = await createWebsite();
     await update({ password: 'open sesame' });
-    expect(await opens('open sesame')).toBe(false);
+    expect(await verify('open sesame')).toBe(false);
     await update({ privacy: '2' });
-    expect(await opens('open sesame')).toBe(true);
+    expect(await verify('open sesame')).toBe(true);
   });
 
-  test('a new one takes the place of the old one', async () => {
-    const { update, opens } = await makeWebsite({ privacy: '2', password: 'first' });
+  test('replaces the old one', async () => {
+    const { update, verify } = await createWebsite({ privacy: '2', password: 'first' });
     await update({ password: 'second' });
-    expect([await opens('first'), await opens('second')]).toEqual([false, true]);
+    expect([await verify('first'), await verify('second')]).toEqual([false, true]);
   });
 
-  test('absent, it stays', async () => {
-    const { update, opens } = await makeWebsite({ privacy: '2', password: 'first' });
+  test('is kept if absent', async () => {
+    const { update, verify } = await createWebsite({ privacy: '2', password: 'first' });
     await update({ email: '1' });
-    expect(await opens('first')).toBe(true);
+    expect(await verify('first')).toBe(true);
   });
 
-  test('empty, it is removed, together with leaving privacy 2 or before', async () => {
-    const leaving = await makeWebsite({ privacy: '2', password: 'first' });
+  test('is removed if empty, when privacy is not 2 or changes from 2', async () => {
+    const leaving = await createWebsite({ privacy: '2', password: 'first' });
     expect((await leaving.update({ privacy: '0', password: '' })).body.data.has_password).toBe(false);
-    expect(faults((await leaving.update({ privacy: '2' })).body)).toEqual([['/password', 'password_needed']]);
-    const before = await makeWebsite({ privacy: '1', password: 'first' });
-    expect((await before.update({ password: '' })).body.data.has_password).toBe(false);
+    expect((await leaving.update({ privacy: '2' })).body.errors).toEqual([passwordRequired]);
+    const privateWebsite = await createWebsite({ privacy: '1', password: 'first' });
+    expect((await privateWebsite.update({ password: '' })).body.data.has_password).toBe(false);
   });
 
-  test('empty while privacy stays 2: 422, and the old one still works', async () => {
-    const { update, opens } = await makeWebsite({ privacy: '2', password: 'first' });
+  test('returns 422 if empty while privacy stays 2, and keeps the old one', async () => {
+    const { update, verify } = await createWebsite({ privacy: '2', password: 'first' });
     for (const form of [{ password: '' }, { privacy: '2', password: '' }]) {
       const { status, body } = await update(form);
-      expect([status, faults(body)]).toEqual([422, [['/password', 'password_needed']]]);
+      expect([status, body.errors]).toEqual([422, [passwordRequired]]);
     }
-    expect(await opens('first')).toBe(true);
+    expect(await verify('first')).toBe(true);
   });
 
-  test('it is never returned, and stored hashed', async () => {
-    const { path, update } = await makeWebsite();
+  test('is never returned, and is stored as a hash', async () => {
+    const { path, update } = await createWebsite();
     expect((await update({ password: 'hunter2hunter2' })).text).not.toContain('hunter2');
     const [row] = await service.database.asUser(user.id, (em) =>
       em.execute('select password_hash from websites where id = ?', [Number(path.split('/').at(-1))]),
@@ -232,28 +249,28 @@ describe('`password`', () => {
   });
 });
 
-describe('`favorite`', () => {
+describe('favorite', () => {
   test.each([
     ['true', true],
     ['1', true],
     ['false', false],
     ['0', false],
-  ])('takes %s', async (sent, favorite) => {
-    const { update } = await makeWebsite();
+  ])('accepts %s', async (sent, favorite) => {
+    const { update } = await createWebsite();
     await update({ favorite: favorite ? '0' : '1' });
     expect((await update({ favorite: sent })).body.data.favorite).toBe(favorite);
   });
 });
 
-describe('`exclude_params`, `exclude_ips` and line ends', () => {
-  test('empty, they are emptied; absent, they stay', async () => {
-    const { update } = await makeWebsite(all);
+describe('exclude_params and exclude_ips', () => {
+  test('are cleared if empty and kept if absent', async () => {
+    const { update } = await createWebsite(allSettings);
     expect((await update({ exclude_params: '' })).body.data).toMatchObject({ exclude_params: '', exclude_ips: '192.0.2.7' });
     expect((await update({ exclude_ips: '\r\n' })).body.data).toMatchObject({ exclude_params: '', exclude_ips: '' });
   });
 
-  test('422 names the bad lines of both lists', async () => {
-    const { update } = await makeWebsite();
+  test('422 lists the invalid lines of both fields', async () => {
+    const { update } = await createWebsite();
     const { body } = await update({ exclude_ips: '1.2.3.4\r\n\r\n999.1.1.1', exclude_params: 'ok\na=b' });
     expect(body.errors.map(({ pointer, line }: { pointer: string; line: number }) => [pointer, line])).toEqual([
       ['/exclude_params', 2],
@@ -262,7 +279,19 @@ describe('`exclude_params`, `exclude_ips` and line ends', () => {
   });
 });
 
-describe('Bad input', () => {
+describe('null', () => {
+  // A form has no null, so text fields take the word literally. The other fields reject it; see "invalid input".
+  test('is ordinary text in password and exclude_params', async () => {
+    const { update, verify } = await createWebsite(allSettings);
+    expect((await update({ password: 'null', exclude_params: 'null' })).body.data).toMatchObject({
+      has_password: true,
+      exclude_params: 'null',
+    });
+    expect(await verify('null')).toBe(true);
+  });
+});
+
+describe('invalid input', () => {
   test.each([
     ['privacy', '3'],
     ['privacy', '-1'],
@@ -273,8 +302,11 @@ describe('Bad input', () => {
     ['privacy', 'null'],
     ['email', '2'],
     ['email', ''],
+    ['email', 'null'],
     ['exclude_bots', 'true'],
     ['exclude_bots', ''],
+    ['exclude_bots', 'null'],
+    ['exclude_ips', 'null'],
     ['favorite', 'maybe'],
     ['favorite', ''],
     ['favorite', 'null'],
@@ -284,38 +316,34 @@ describe('Bad input', () => {
     ['id', '7'],
     ['has_password', 'true'],
     ['colour', 'red'],
-  ])('422 for %s=%s, and nothing is changed', async (field, value) => {
-    const { update, show, before } = await makeWebsite();
+  ])('returns 422 for %s=%s and changes nothing', async (field, value) => {
+    const { update, show, created } = await createWebsite();
     const { status, body } = await update({ [field]: value, email: '1', ...(field === 'email' && { email: value }) });
     expect(status).toBe(422);
-    expect(new Set(body.errors.map(({ pointer }: { pointer: string }) => pointer))).toEqual(new Set([`/${field}`]));
-    expect((await show()).body.data).toEqual(before);
+    expect(new Set(pointers(body))).toEqual(new Set([`/${field}`]));
+    expect((await show()).body.data).toEqual(created);
   });
 
-  test('422 names every fault at once', async () => {
-    const { update } = await makeWebsite();
+  test('422 lists every validation error at once', async () => {
+    const { update } = await createWebsite();
     const { body } = await update({ domain: 'x.example', privacy: '2', password: '', favorite: 'maybe', exclude_ips: 'x' });
-    expect(body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted()).toEqual([
-      '/domain',
-      '/exclude_ips',
-      '/favorite',
-      '/password',
-    ]);
+    expect(pointers(body).toSorted()).toEqual(['/domain', '/exclude_ips', '/favorite', '/password']);
   });
 
-  test('422 for a field given twice', async () => {
-    const { update } = await makeWebsite();
-    expect(faults((await update('favorite=1&favorite=1')).body)).toEqual([['/favorite', 'repeated']]);
+  test('returns 422 for a repeated field', async () => {
+    const { update } = await createWebsite();
+    const { body } = await update('favorite=1&favorite=1');
+    expect(body.errors).toEqual([{ in: 'body', pointer: '/favorite', code: 'repeated', message: 'must not be given more than once' }]);
   });
 
-  test('415 for JSON, 400 for a form that is not UTF-8', async () => {
-    const { path } = await makeWebsite();
+  test('returns 415 for JSON and 400 for a form that is not UTF-8', async () => {
+    const { path } = await createWebsite();
     expect((await user.api.patch(path, { json: { favorite: true } })).body.code).toBe('unsupported_media_type');
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     expect((await user.api.patch(path, { headers, raw: 'password=%C3%28' })).body.code).toBe('malformed_encoding');
   });
 
-  test('422 for an id that is no number', async () => {
+  test('returns 422 for an id that is not a number', async () => {
     expect((await user.api.patch('/api/v1/websites/abc', { form: { favorite: '1' } })).body.errors[0].name).toBe('id');
   });
 });

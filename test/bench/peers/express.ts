@@ -1,5 +1,5 @@
-// Peer B: Express with express-openapi-validator and Sequelize, and the same duties: a key, a limit, policies by
-// transaction, a log line.
+// A peer: Express with express-openapi-validator and Sequelize. It does the same work as the service: API key, rate limit,
+// row-level security in a transaction, a log line per request.
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import * as OpenApiValidator from 'express-openapi-validator';
@@ -68,14 +68,14 @@ function asUser<T>(userId: number, work: (transaction: Transaction) => Promise<T
   });
 }
 
-type Authed = Request & { userId: number };
+type AuthenticatedRequest = Request & { userId: number };
 const app = express();
 app.use(pinoHttp());
 app.use(async (request: Request, response: Response, next: NextFunction) => {
   const userId = await keys.userOf(request.headers.authorization);
   if (userId === undefined)
-    return void response.status(401).type('application/problem+json').json({ title: 'Who is calling?', status: 401 });
-  (request as Authed).userId = userId;
+    return void response.status(401).type('application/problem+json').json({ title: 'Authentication required', status: 401 });
+  (request as AuthenticatedRequest).userId = userId;
   next();
 });
 app.use(
@@ -83,12 +83,12 @@ app.use(
     windowMs: 60_000,
     limit: Number(process.env.BENCH_RATE_LIMIT),
     standardHeaders: 'draft-8',
-    keyGenerator: (request) => String((request as Authed).userId),
+    keyGenerator: (request) => String((request as AuthenticatedRequest).userId),
   }),
 );
 app.use(express.json(), express.urlencoded({ extended: false }));
 const validators = [websites, monitoring].map((document) => {
-  // Its Ajv takes the ids in links for ids of schemas.
+  // The validator's Ajv would treat an id inside links as the id of a schema.
   const apiSpec = { ...withoutLinks(document), servers: [{ url: new URL(document.servers[0]?.url ?? '').pathname }] };
   return express
     .Router()
@@ -98,7 +98,7 @@ app.use((request, response, next) => validators[request.path.startsWith('/api/v1
 
 app.get('/api/v1/websites', async (request, response) => {
   const perPage = Number(request.query.per_page);
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const [rows, total] = await asUser(userId, async (transaction) => [
     await Website.findAll({ where: { user_id: userId }, order: [['id', 'desc']], limit: perPage, transaction }),
     (await User.findByPk(userId, { transaction }))?.website_count ?? 0,
@@ -106,7 +106,7 @@ app.get('/api/v1/websites', async (request, response) => {
   response.json(websiteList(rows, total, perPage));
 });
 app.post('/api/v1/websites', async (request, response) => {
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const values = { user_id: userId, domain: request.body.domain };
   const website = await asUser(userId, (transaction) =>
     Website.create(values as never, { transaction, fields: ['user_id', 'domain'], returning: true }),
@@ -114,14 +114,14 @@ app.post('/api/v1/websites', async (request, response) => {
   response.status(201).json({ data: websiteOf(website) });
 });
 app.get('/api/v1/websites/:id', async (request, response) => {
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const website = await asUser(userId, (transaction) =>
     Website.findOne({ where: { user_id: userId, id: request.params.id }, transaction }),
   );
   response.json({ data: websiteOf(website as WebsiteRow) });
 });
 app.patch('/api/v1/websites/:id', async (request, response) => {
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const website = await asUser(userId, async (transaction) => {
     const found = await Website.findOne({ where: { user_id: userId, id: request.params.id }, transaction, lock: true });
     return found?.update({ favorite: request.body.favorite, version: found.version + 1, updated_at: new Date() }, { transaction });
@@ -129,12 +129,12 @@ app.patch('/api/v1/websites/:id', async (request, response) => {
   response.json({ data: websiteOf(website as WebsiteRow) });
 });
 app.get('/api/monitors/:id', async (request, response) => {
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const monitor = await asUser(userId, (transaction) => Monitor.findOne({ where: { id: request.params.id }, transaction }));
   response.json({ data: monitorOf(monitor as MonitorRow) });
 });
 app.get('/api/monitors/:id/incidents', async (request, response) => {
-  const { userId } = request as unknown as Authed;
+  const { userId } = request as unknown as AuthenticatedRequest;
   const since = new Date(Date.now() - 365 * 24 * 3600 * 1000);
   const { rows, count } = await asUser(userId, (transaction) =>
     Incident.findAndCountAll({

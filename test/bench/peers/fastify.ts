@@ -1,5 +1,5 @@
-// Peer A: Fastify with routes and validation from the contract, pg, and the same duties: a key, a limit, policies by
-// transaction, a log line.
+// A peer: Fastify with routes and validation from the contract and with pg. It does the same work as the service: API key,
+// rate limit, row-level security in a transaction, a log line per request.
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyRequest } from 'fastify';
@@ -36,7 +36,7 @@ async function asUser<Row extends object>(userId: number, name: keyof typeof sta
   }
 }
 
-const website = async (...of: Parameters<typeof asUser>) => ({ data: websiteOf((await asUser<WebsiteRow>(...of))[0] as WebsiteRow) });
+const website = async (...args: Parameters<typeof asUser>) => ({ data: websiteOf((await asUser<WebsiteRow>(...args))[0] as WebsiteRow) });
 const idOf = (request: FastifyRequest) => (request.params as { id: number }).id;
 
 const handlers: Record<string, (request: FastifyRequest, reply: { code(status: number): void }) => Promise<object>> = {
@@ -68,7 +68,7 @@ await app.register(formbody);
 app.decorateRequest('userId', 0);
 app.addHook('onRequest', async (request, reply) => {
   const userId = await keys.userOf(request.headers.authorization);
-  if (userId === undefined) return reply.code(401).type('application/problem+json').send({ title: 'Who is calling?', status: 401 });
+  if (userId === undefined) return reply.code(401).type('application/problem+json').send({ title: 'Authentication required', status: 401 });
   request.userId = userId;
 });
 await app.register(rateLimit, {
@@ -77,7 +77,7 @@ await app.register(rateLimit, {
   timeWindow: 60_000,
   keyGenerator: (request) => String(request.userId),
 });
-const notBuilt = async () => ({});
+const notImplemented = async () => ({});
 for (const [specification, prefix] of [
   [websites, '/api/v1'],
   [monitoring, '/api'],
@@ -85,7 +85,7 @@ for (const [specification, prefix] of [
   await app.register(openapiGlue, {
     specification: structuredClone(specification),
     prefix,
-    operationResolver: (operationId: string) => handlers[operationId] ?? notBuilt,
+    operationResolver: (operationId: string) => handlers[operationId] ?? notImplemented,
   });
 }
 console.log(`Listening on ${await app.listen({ host: '127.0.0.1', port: 0 })}`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 
-/** Who holds a key, believed for a few seconds as the service does. */
+/** Finds the user of a key, with a cache of a few seconds as in the service. */
 export class Keys {
   readonly #pool: pg.Pool;
   readonly #known = new Map<string, { userId: number; untilMs: number }>();

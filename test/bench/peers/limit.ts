@@ -1,5 +1,5 @@
-// The limit: what a machine can do at all. Bare node:http, one prepared statement a request, the same bytes; nobody is
-// asked for a key, nothing is validated, counted or logged, and no policy holds.
+// The limit: what this machine can do at most. A bare node:http server that runs one prepared statement per request and
+// returns the same bytes, without authentication, validation, rate limits, logs or row-level security.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -11,9 +11,9 @@ const user = Number(process.env.BENCH_USER);
 
 const query = async <Row extends object>(name: keyof typeof statements, ...values: unknown[]) =>
   (await pool.query<Row>({ name, text: statements[name], values: [user, ...values] })).rows;
-const website = async (...of: Parameters<typeof query>) => ({ data: websiteOf((await query<WebsiteRow>(...of))[0] as WebsiteRow) });
+const website = async (...args: Parameters<typeof query>) => ({ data: websiteOf((await query<WebsiteRow>(...args))[0] as WebsiteRow) });
 
-async function answer(request: IncomingMessage, response: ServerResponse) {
+async function respond(request: IncomingMessage, response: ServerResponse) {
   const { method, url = '' } = request;
   const id = Number(/\d+/.exec(url.replace('/v1', ''))?.[0]);
   if (url === '/noop') return send(response, 200, { data: null });
@@ -46,7 +46,7 @@ function send(response: ServerResponse, status: number, body: object) {
 }
 
 const server = createServer((request, response) => {
-  answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+  respond(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
 server.listen(0, '127.0.0.1', () => console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`));
 process.once('SIGTERM', () => process.exit(0));

@@ -1,4 +1,4 @@
-// What all contenders but the service itself share: the statements and the bytes of the answers.
+// The statements and response bodies that the limit and the peers share.
 
 const websiteColumns =
   'id, domain, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips, favorite, created_at, updated_at';
@@ -98,7 +98,7 @@ const incidentOf = (row: IncidentRow) => ({
   status_code: row.status_code,
 });
 
-/** The first page of a list, as the scenarios ask for it. */
+/** Returns the first page of a list, as the scenarios request it. */
 export function websiteList(rows: WebsiteRow[], total: number, perPage: number) {
   const link = (page: number) => `/api/v1/websites?per_page=${perPage}&page=${page}`;
   const last = Math.ceil(total / perPage);

@@ -32,20 +32,21 @@ beforeAll(async () => {
 });
 afterAll(() => mock.stop());
 
-const ticked = (pairs: Pair[] = []) => pairs.filter(({ disabled }) => !disabled).map(({ key, value }): [string, string] => [key, value]);
+const enabledPairs = (pairs: Pair[] = []) =>
+  pairs.filter(({ disabled }) => !disabled).map(({ key, value }): [string, string] => [key, value]);
 
-/** As a tool sends it: variables filled in, what is not ticked left out. */
+/** Sends the request as Postman does: variables are replaced and disabled entries are left out. */
 function send({ method, auth, header, url, body }: Request): Promise<Response> {
-  let address = url.raw.replace('{{baseUrl}}', mock.url);
-  for (const { key, value } of url.variable) address = address.replace(`:${key}`, value);
-  const headers = new Headers(ticked(header));
+  let target = url.raw.replace('{{baseUrl}}', mock.url);
+  for (const { key, value } of url.variable) target = target.replace(`:${key}`, value);
+  const headers = new Headers(enabledPairs(header));
   if (auth?.type === 'noauth') headers.set('Cookie', 'sitekeeper_session=any');
   else headers.set('Authorization', 'Bearer any');
-  const sent = body?.urlencoded ? new URLSearchParams(ticked(body.urlencoded)).toString() : body?.raw;
-  return fetch(address, { method, headers, ...(sent !== undefined && { body: sent }) });
+  const payload = body?.urlencoded ? new URLSearchParams(enabledPairs(body.urlencoded)).toString() : body?.raw;
+  return fetch(target, { method, headers, ...(payload !== undefined && { body: payload }) });
 }
 
-test('the collection asks for an address and a key, and has a folder for each tag with every operation', () => {
+test('the collection has variables for the base URL and the key, and a folder for each tag with all of its operations', () => {
   expect(collection.variable.map(({ key }) => key)).toEqual(['baseUrl', 'apiKey']);
   expect(collection.auth).toMatchObject({ type: 'bearer', bearer: [{ value: '{{apiKey}}' }] });
   const contracts = [read('websites.json'), read('monitoring.json')];
@@ -54,7 +55,7 @@ test('the collection asks for an address and a key, and has a folder for each ta
   expect(requests).toHaveLength(operations.filter((key) => key !== 'parameters').length);
 });
 
-test.each(requests)('%s: sent as it is, the mock takes it', async (_, request) => {
+test.each(requests)('%s: the mock accepts the request without changes', async (_, request) => {
   const response = await send(request);
   expect([response.status, response.ok ? '' : await response.text()]).toEqual([expect.any(Number), '']);
 });

@@ -1,60 +1,63 @@
 import type { ApiResponse } from '../../support/api-client.ts';
 import { checkAgainstContract } from '../../support/response-check.ts';
 import { titleOf } from './cases.ts';
-import { compose, type Draft } from './draft.ts';
+import { buildRequest, type Draft } from './draft.ts';
 
-/** Throws unless the answer is the one that the case is about, keeps the contract, and shows nothing of somebody else. */
-export async function check(draft: Draft, answer: ApiResponse) {
-  const { status, body } = answer;
-  if (status !== draft.status) throw new Error(`${titleOf(draft)} was answered with ${status} ${body?.code ?? ''}`);
-  const { method, path } = compose(draft);
-  checkAgainstContract(method, path, answer);
-  const faults = [...unlikeExample(draft, body), ...(status < 300 ? [...unlikeRequest(draft, body), ...(await notOwn(draft, body))] : [])];
-  if (faults.length > 0) throw new Error(`${titleOf(draft)}: ${faults.join('; ')}`);
+/** Throws unless the response is the one that the case describes, conforms to the contract, and shows no data of another user. */
+export async function check(draft: Draft, response: ApiResponse) {
+  const { status, body } = response;
+  if (status !== draft.status) throw new Error(`${titleOf(draft)}: the response is ${status} ${body?.code ?? ''}`);
+  const { method, path } = buildRequest(draft);
+  checkAgainstContract(method, path, response);
+  const errors = differencesFromExample(draft, body);
+  if (status < 300) errors.push(...differencesFromRequest(draft, body), ...(await foreignRows(draft, body)));
+  if (errors.length > 0) throw new Error(`${titleOf(draft)}: ${errors.join('; ')}`);
 }
 
 type Fields = Record<string, unknown>;
 
-/** The fields by which one example of an answer differs from the others. */
-const telling = ['code', 'provider_type', 'status', 'opens', 'object'];
+/** The fields that distinguish the examples of a response from each other. */
+const distinguishingFields = ['code', 'provider_type', 'status', 'opens', 'object'];
 
-function unlikeExample({ answer }: Draft, body: Fields): string[] {
-  if (!answer) return [];
-  const [expected, found] = [itemsOf(answer.value), itemsOf(body)];
-  if (expected.length !== found.length) return [`${found.length} items instead of ${expected.length}`];
-  const different = expected.flatMap((item, index) =>
-    telling
-      .filter((field) => field in item && item[field] !== found[index]?.[field])
-      .map((field) => `${field} is ${found[index]?.[field]}, not ${item[field]}`),
+function differencesFromExample({ responseExample }: Draft, body: Fields): string[] {
+  if (!responseExample) return [];
+  const [expected, actual] = [itemsOf(responseExample.value), itemsOf(body)];
+  if (expected.length !== actual.length) return [`${actual.length} items instead of ${expected.length}`];
+  const differences = expected.flatMap((item, index) =>
+    distinguishingFields
+      .filter((field) => field in item && item[field] !== actual[index]?.[field])
+      .map((field) => `${field} is ${actual[index]?.[field]}, not ${item[field]}`),
   );
-  // The example called validation_failed stands for any fault; the others name theirs.
-  const faults = ({ errors = [] }: { errors?: Fields[] }) => JSON.stringify(errors.map(({ message, ...fault }) => fault));
-  if (answer.name !== 'validation_failed' && faults(answer.value) !== faults(body)) different.push(`errors are ${faults(body)}`);
-  return different;
+  // The example validation_failed represents any validation error. The others represent exactly the errors that they list.
+  const errorsOf = ({ errors = [] }: { errors?: Fields[] }) => JSON.stringify(errors.map(({ message, ...error }) => error));
+  if (responseExample.name !== 'validation_failed' && errorsOf(responseExample.value) !== errorsOf(body)) {
+    differences.push(`errors are ${errorsOf(body)}`);
+  }
+  return differences;
 }
 
-/** Shown in another form than they are sent: normalised, masked, or in milliseconds. */
-const transformed = ['domain', 'webhook_url', 'token', 'expires_at'];
+/** Fields that the service returns in another form than they are sent: normalized, masked, or with milliseconds. */
+const transformedFields = ['domain', 'webhook_url', 'token', 'expires_at'];
 
-function unlikeRequest({ request }: Draft, body: Fields): string[] {
+function differencesFromRequest({ request }: Draft, body: Fields): string[] {
   const [item] = itemsOf(body);
   return Object.entries({ ...request.json, ...request.form })
-    .filter(([name, value]) => item && name in item && !transformed.includes(name) && String(item[name]) !== String(value))
+    .filter(([name, value]) => item && name in item && !transformedFields.includes(name) && String(item[name]) !== String(value))
     .map(([name, value]) => `${name} is ${item?.[name]}, but ${value} was sent`);
 }
 
 const tables: Record<string, string> = { domains: 'websites', keys: 'api_keys' };
 
-/** Everything that is shown is a row of the caller's; what was deleted is not there any more. */
-async function notOwn({ operation, world, owner }: Draft, body: Fields): Promise<string[]> {
+/** Every item in the response must be a row of the calling user. After a DELETE, the row must no longer exist. */
+async function foreignRows({ operation, environment, owner }: Draft, body: Fields): Promise<string[]> {
   const collection = operation.path.match(/[a-z]+(?=$|\/\{\w+\}$|\/\{\w+\}\/(check|verify))/)?.[0] ?? '';
   const table = tables[collection] ?? collection;
-  const shown = itemsOf(body).flatMap(({ id }) => (typeof id === 'number' ? [id] : []));
-  if (shown.length === 0 || collection === 'users') return [];
-  const rows = await world.main.database.asUser(owner.id, (em) => em.execute<{ id: number }[]>(`select id from ${table}`));
-  const own = new Set(rows.map(({ id }) => Number(id)));
-  const wrong = shown.filter((id) => own.has(id) !== (operation.method !== 'DELETE'));
-  return wrong.map((id) => `${collection} ${id} is not the caller's`);
+  const ids = itemsOf(body).flatMap(({ id }) => (typeof id === 'number' ? [id] : []));
+  if (ids.length === 0 || collection === 'users') return [];
+  const rows = await environment.main.database.asUser(owner.id, (em) => em.execute<{ id: number }[]>(`select id from ${table}`));
+  const ownIds = new Set(rows.map(({ id }) => Number(id)));
+  const wrong = ids.filter((id) => ownIds.has(id) !== (operation.method !== 'DELETE'));
+  return wrong.map((id) => `${collection} ${id} does not belong to the calling user`);
 }
 
 function itemsOf(body: Fields | undefined): Fields[] {

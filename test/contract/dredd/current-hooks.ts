@@ -1,23 +1,23 @@
 import type { Transaction } from 'dredd';
 
 export interface Hooks {
-  /** Makes the transaction's request the one that brings its case about. */
+  /** Replaces the request of the transaction by the one that causes the response of its case. */
   before(transaction: Transaction): Promise<void>;
-  /** Throws where the answer is not what the contract says. */
+  /** Rejects if the response violates the contract. */
   validate(transaction: Transaction): Promise<void>;
 }
 
 let hooks: Hooks | undefined;
 
-/** Dredd loads the hook file by itself, and tells it nothing about who runs it. */
+/** Dredd loads the hook file itself and passes it no context, so the hooks of the current run are stored here. */
 export function setHooks(current: Hooks) {
   hooks = current;
 }
 
-/** As Dredd calls hooks: what goes wrong makes the transaction fail. */
+/** Adapts a hook to the callback that Dredd expects. An error makes the transaction fail. */
 export function callHook(name: keyof Hooks, transaction: Transaction, done: () => void) {
-  const work = hooks ? hooks[name](transaction) : Promise.reject(new Error('No run is under way.'));
-  work
+  const result = hooks ? hooks[name](transaction) : Promise.reject(new Error('setHooks has not been called.'));
+  result
     .catch((error: Error) => {
       transaction.fail = error.message;
     })

@@ -1,39 +1,39 @@
 import type { Case } from './cases.ts';
 
 /**
- * The contract as Dredd can read it. Dredd sees one example of each answer, so the cases are spread over several
- * documents: the first of each operation and status in the first, the second in the second. The title and the summary
- * lead back from a transaction to its case. Bodies are left out, because Dredd sends no forms; the hooks send them.
+ * Converts the contract into documents for Dredd. Dredd uses only one example per response, so the cases are spread over
+ * several documents: the first case of each operation and status is in the first document, the second case in the second.
+ * The title and the summary identify the case of a transaction. Request bodies are left out, because Dredd cannot send
+ * forms. The hooks add them.
  */
 export function documentsFor(cases: Case[]): string[] {
   return [...Map.groupBy(cases, documentOf)].map(([title, own]) => documentFor(title, own));
 }
 
-/** The title of the document that a case stands in. */
+/** Returns the title of the document that contains the case. */
 export function documentOf({ operation, index }: Case): string {
   return `${operation.api} ${index}`;
 }
 
 function documentFor(title: string, cases: Case[]): string {
   const paths: Record<string, Record<string, { responses: Record<string, object> }>> = {};
-  for (const tried of cases) {
-    const { id, method, path, parameters } = tried.operation;
+  for (const testCase of cases) {
+    const { id, method, path, parameters } = testCase.operation;
     const name = method.toLowerCase();
-    const inPath = parameters.filter((parameter) => parameter.in === 'path');
-    const described = {
+    const definition = {
       summary: id,
-      parameters: inPath,
-      responses: { ...paths[path]?.[name]?.responses, [tried.status]: answerOf(tried) },
+      parameters: parameters.filter((parameter) => parameter.in === 'path'),
+      responses: { ...paths[path]?.[name]?.responses, [testCase.status]: responseDefinition(testCase) },
     };
-    paths[path] = { ...paths[path], [name]: described };
+    paths[path] = { ...paths[path], [name]: definition };
   }
   return JSON.stringify({ openapi: '3.0.3', info: { title, version: '1' }, paths });
 }
 
-function answerOf({ operation, status, answer }: Case): object {
+function responseDefinition({ operation, status, responseExample }: Case): object {
   const [[mediaType, { examples = {} }] = ['', {}]] = Object.entries(operation.responses[status]?.content ?? {});
-  const example = answer?.value ?? Object.values(examples)[0]?.value;
-  // This one stands for a fault anywhere, so Dredd must not look for the place that it names.
-  const shown = answer?.name === 'validation_failed' ? { ...answer.value, errors: [{}] } : example;
-  return { description: `${status}`, ...(mediaType && { content: { [mediaType]: { example: shown } } }) };
+  const value = responseExample?.value ?? Object.values(examples)[0]?.value;
+  // This example represents a validation error at any location, so Dredd must not compare the location.
+  const example = responseExample?.name === 'validation_failed' ? { ...responseExample.value, errors: [{}] } : value;
+  return { description: `${status}`, ...(mediaType && { content: { [mediaType]: { example } } }) };
 }

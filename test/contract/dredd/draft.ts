@@ -2,22 +2,21 @@ import { allScopes } from '../../../src/auth/scopes.ts';
 import type { TestUser } from '../../support/service.ts';
 import { type Body, pathOf, type Sender, type ValidRequest } from '../../support/valid-requests.ts';
 import type { Case } from './cases.ts';
-import type { World } from './world.ts';
+import type { TestEnvironment } from './environment.ts';
 
-/** A valid request on its way to bring a case about. The service may become another than the one it was prepared on. */
+/** A valid request that a setup changes until it causes the response of the case. A setup can also choose another service. */
 export interface Draft extends Sender, Case {
-  world: World;
+  environment: TestEnvironment;
   request: ValidRequest;
-  /** Whose rows the answer may show. */
+  /** The user whose rows the response may contain. */
   owner: { id: number };
   rawQuery?: string;
   rawBody?: string | Buffer<ArrayBuffer>;
-  /** Sets right what was changed for this case. */
-  after?: () => void;
+  /** Reverts what the setup changed outside the user's data. */
+  cleanUp?: () => void;
 }
 
-/** What goes over the wire. */
-export interface Sent {
+export interface HttpRequest {
   url: string;
   path: string;
   method: string;
@@ -25,7 +24,7 @@ export interface Sent {
   body?: string | Buffer<ArrayBuffer>;
 }
 
-export function compose({ service, operation, request, rawQuery, rawBody }: Draft): Sent {
+export function buildRequest({ service, operation, request, rawQuery, rawBody }: Draft): HttpRequest {
   const path = pathOf(operation, request) + (rawQuery === undefined ? '' : `?${rawQuery}`);
   const { json, form } = request;
   const body = rawBody ?? (json ? JSON.stringify(json) : form ? String(new URLSearchParams(form)) : undefined);
@@ -39,12 +38,12 @@ export function compose({ service, operation, request, rawQuery, rawBody }: Draf
 }
 
 export function send(draft: Draft): Promise<Response> {
-  const { url, ...options } = compose(draft);
+  const { url, ...options } = buildRequest(draft);
   return fetch(url, { ...options, redirect: 'manual' });
 }
 
-/** The header with a new key of the user: every scope, unless it is said otherwise. */
-export async function authorization(user: TestUser, wanted: Body = {}): Promise<{ Authorization: string }> {
-  const { body } = await user.api.post('/api/keys', { json: { name: 'Calling', scopes: allScopes, ...wanted } });
+/** Creates a key for the user and returns the header with it. The key has every scope unless `fields` sets others. */
+export async function authorization(user: TestUser, fields: Body = {}): Promise<{ Authorization: string }> {
+  const { body } = await user.api.post('/api/keys', { json: { name: 'Calling', scopes: allScopes, ...fields } });
   return { Authorization: `Bearer ${body.data.key}` };
 }

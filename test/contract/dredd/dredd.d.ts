@@ -1,4 +1,4 @@
-// The part of Dredd that the contract run uses; the package has no types.
+// Types for the part of Dredd that the contract run uses. The package has none.
 declare module 'dredd' {
   import type { EventEmitter } from 'node:events';
 
@@ -10,9 +10,9 @@ declare module 'dredd' {
     host: string;
     port: string;
     fullPath: string;
-    /** Not sent at all. */
+    /** The transaction is not sent. */
     skip?: boolean;
-    /** The reason why it fails, whatever Dredd finds. */
+    /** If set, the transaction fails with this reason, regardless of what Dredd finds. */
     fail?: string;
     real: { statusCode: number; headers: Record<string, string | string[]>; body?: string };
   }

@@ -1,24 +1,24 @@
-// What no caller can bring about from outside, why, and where it is tested instead.
+// Responses that no client can cause with a request, the reason, and the test that covers each of them instead.
 import type { Case } from './cases.ts';
 
-export const excluded: { answer: string; reason: string; testedIn: string }[] = [
+export const excluded: { example: string; reason: string; testedIn: string }[] = [
   {
-    answer: 'internal_error',
-    reason: 'nothing that is sent makes the service fail; a fault must be planted in it',
-    testedIn: 'test/http/our-faults.test.ts',
+    example: 'internal_error',
+    reason: 'no request makes the service fail; a fault must be injected into it',
+    testedIn: 'test/http/internal-errors.test.ts',
   },
   {
-    answer: 'unavailable',
-    reason: 'the database must be lost while the request runs',
-    testedIn: 'test/http/our-faults.test.ts',
+    example: 'unavailable',
+    reason: 'the connection to the database must be lost during the request',
+    testedIn: 'test/http/internal-errors.test.ts',
   },
   {
-    answer: 'request_in_progress',
-    reason: 'the first request must be held while the second comes',
+    example: 'request_in_progress',
+    reason: 'the first request must still be in progress when the second one arrives',
     testedIn: 'test/db/idempotency.test.ts',
   },
 ];
 
-export function isExcluded({ answer }: Case): boolean {
-  return excluded.some((entry) => entry.answer === answer?.name);
+export function isExcluded({ responseExample }: Case): boolean {
+  return excluded.some(({ example }) => example === responseExample?.name);
 }

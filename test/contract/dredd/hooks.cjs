@@ -1,4 +1,4 @@
-// Dredd loads hooks with `require`, and knows no promises; what they do is in TypeScript.
+// Dredd loads hooks with `require` and does not support promises. The hooks themselves are written in TypeScript.
 const hooks = require('hooks');
 const { callHook } = require('./current-hooks.ts');
 

@@ -1,30 +1,31 @@
 import { validRequest } from '../../support/valid-requests.ts';
 import { type Case, titleOf } from './cases.ts';
 import { authorization, type Draft } from './draft.ts';
-import { situations } from './situations.ts';
-import type { World } from './world.ts';
+import type { TestEnvironment } from './environment.ts';
+import { setups } from './setups.ts';
 
-/** The request that brings a case about, with everything done that must come before it. Each has a user of its own. */
-export async function prepare(tried: Case, world: World): Promise<Draft> {
-  const user = await world.main.createUser();
-  const sender = { service: world.main, user };
-  const request = await validRequest(tried.operation.id, sender, tried.sends);
-  if (tried.operation.credentials.includes('bearerKey')) request.headers = await authorization(user);
-  const draft: Draft = { ...tried, ...sender, world, request, owner: user };
-  const situation =
-    situations[`${tried.operation.id} ${tried.answer?.name ?? tried.status}`] ?? situations[tried.answer?.name ?? tried.status];
-  if (!situation && tried.status >= 300) throw new Error(`Nobody said how to bring about ${titleOf(tried)}.`);
-  await situation?.(draft);
-  await setStates(draft);
+/** Builds the request that causes the response of a case, and creates everything that it needs. Each case has its own user. */
+export async function prepare(testCase: Case, environment: TestEnvironment): Promise<Draft> {
+  const { operation, status, responseExample, requestExample } = testCase;
+  const user = await environment.main.createUser();
+  const sender = { service: environment.main, user };
+  const request = await validRequest(operation.id, sender, requestExample);
+  if (operation.credentials.includes('bearerKey')) request.headers = await authorization(user);
+  const draft: Draft = { ...testCase, ...sender, environment, request, owner: user };
+  const response = responseExample?.name ?? status;
+  const setup = setups[`${operation.id} ${response}`] ?? setups[response];
+  if (!setup && status >= 300) throw new Error(`setups.ts has no setup for ${titleOf(testCase)}.`);
+  await setup?.(draft);
+  await setMonitorStates(draft);
   return draft;
 }
 
-/** Puts the user's monitors, the newest first, into the states that the example shows: what checks would do in minutes. */
-async function setStates({ answer, world, user }: Draft) {
-  const items = [answer?.value.data ?? []].flat() as { status?: string }[];
+/** Sets the user's monitors, newest first, to the states that the example shows. Real checks would take minutes. */
+async function setMonitorStates({ responseExample, environment, user }: Draft) {
+  const items = [responseExample?.value.data ?? []].flat() as { status?: string }[];
   const states = items.map(({ status }) => status).filter((status) => status === 'up' || status === 'down');
   if (states.length === 0) return;
-  await world.main.database.asUser(user.id, (em) =>
+  await environment.main.database.asUser(user.id, (em) =>
     em.execute(
       `update monitors m set status = s.status, last_checked_at = now(), last_response_time_ms = 97
          from (select id, (?::text[])[row_number() over (order by id desc)] as status from monitors) s

@@ -1,49 +1,52 @@
-// npm run contract: every operation, every declared status and every named example of both contracts, tried by Dredd on
-// the real service. With TEST_DATABASE_URL on PostgreSQL, else on the embedded database.
+// npm run contract: Dredd tests every operation, every declared status and every named example of both contracts on the
+// real service. It uses PostgreSQL if TEST_DATABASE_URL is set, and the embedded database otherwise.
 import { existsSync } from 'node:fs';
 import { type Api, bundles } from '../../support/contract-operations.ts';
 import { dereference } from '../../support/dereference.ts';
 import { openFreshDatabase } from '../../support/fresh-database.ts';
 import { titleOf } from './cases.ts';
 import { type Outcome, runDredd } from './dredd-run.ts';
+import { startEnvironment } from './environment.ts';
 import { excluded } from './excluded.ts';
-import { openWorld } from './world.ts';
 
-const world = await openWorld(await openFreshDatabase());
-const outcomes = await runDredd(world).finally(() => world.stop());
-const complaints = outcomes.filter(({ verdict }) => verdict === 'fail').map(({ tried, reason }) => `${titleOf(tried)}: ${reason}`);
+const environment = await startEnvironment(await openFreshDatabase());
+const outcomes = await runDredd(environment).finally(() => environment.stop());
+const errors = outcomes.filter(({ result }) => result === 'fail').map(({ testCase, reason }) => `${titleOf(testCase)}: ${reason}`);
 const counts = { websites: summary('websites'), monitoring: summary('monitoring') };
 console.table(counts);
-for (const { answer, reason, testedIn } of excluded) {
-  console.log(`excluded: ${answer}, because ${reason} (${testedIn})`);
-  if (!existsSync(testedIn)) complaints.push(`There is no ${testedIn}, where ${answer} is said to be tested.`);
+for (const { example, reason, testedIn } of excluded) {
+  console.log(`excluded: ${example}, because ${reason} (tested in ${testedIn})`);
+  if (!existsSync(testedIn)) errors.push(`${example} is excluded because ${testedIn} tests it, but that file does not exist.`);
 }
-for (const complaint of complaints) console.error(complaint);
-const on = process.env.TEST_DATABASE_URL ? 'PostgreSQL' : 'the embedded database';
-for (const [api, { run, failed }] of Object.entries(counts)) console.log(`Dredd on ${on}, ${api}: ${run} transactions, ${failed} failed`);
-process.exitCode = complaints.length === 0 ? 0 : 1;
+for (const error of errors) console.error(error);
+const database = process.env.TEST_DATABASE_URL ? 'PostgreSQL' : 'the embedded database';
+// .ci/contract turns these lines into rows of its table.
+for (const [api, { run, failed }] of Object.entries(counts)) {
+  console.log(`Dredd on ${database}, ${api}: ${run} transactions, ${failed} failed`);
+}
+process.exitCode = errors.length === 0 ? 0 : 1;
 
 function summary(api: Api) {
-  const own = outcomes.filter(({ tried }) => tried.operation.api === api);
-  const count = (verdict: Outcome['verdict']) => own.filter((outcome) => outcome.verdict === verdict).length;
+  const own = outcomes.filter(({ testCase }) => testCase.operation.api === api);
+  const count = (result: Outcome['result']) => own.filter((outcome) => outcome.result === result).length;
   const declared = declaredIn(api);
-  const transactions = new Set(own.map(({ tried }) => titleOf(tried))).size;
-  if (transactions < declared) complaints.push(`The contract of ${api} declares ${declared}, but only ${transactions} were tried.`);
+  const tested = new Set(own.map(({ testCase }) => titleOf(testCase))).size;
+  if (tested < declared) errors.push(`The ${api} contract declares ${declared} cases, but only ${tested} were tested.`);
   return { declared, run: count('pass') + count('fail'), passed: count('pass'), failed: count('fail'), excluded: count('skip') };
 }
 
-/** Counted anew, so that a case which the run does not know is missed. */
+/** Counts the declared cases independently of cases.ts, so that a case which cases.ts overlooks is detected. */
 function declaredIn(api: Api): number {
   type Examples = { examples?: object };
-  type ApiDefinition = {
+  type OperationDefinition = {
     requestBody?: { content: Record<string, Examples> };
     responses: Record<string, { content?: Record<string, Examples> }>;
   };
-  const { paths } = dereference(bundles[api]) as { paths: Record<string, Record<string, ApiDefinition>> };
+  const { paths } = dereference(bundles[api]) as { paths: Record<string, Record<string, OperationDefinition>> };
   const count = (content: Record<string, Examples> = {}) =>
     Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)).length;
   return Object.values(paths)
-    .flatMap((methods) => Object.values(methods).filter((described) => 'responses' in described))
+    .flatMap((methods) => Object.values(methods).filter((definition) => 'responses' in definition))
     .flatMap(({ requestBody, responses }) =>
       Object.entries(responses).map(([status, { content }]) =>
         Math.max(1, count(content), status < '300' ? count(requestBody?.content) : 0),

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { ApiClient } from '../../support/api-client.ts';
-import { listening, type Running, run } from '../../support/process.ts';
+import { type RunningProcess, run, waitUntilListening } from '../../support/process.ts';
 
-export interface Serving extends Running {
+export interface RunningService extends RunningProcess {
   url: string;
-  /** Calls it with the owner's key. */
+  /** Sends requests with the owner's key. */
   api: ApiClient;
 }
 
-/** Processes on one database, run as an operator would run them. */
+/** Processes on one database, started as an operator starts them. */
 export class Deployment {
   readonly key = generateKey();
   readonly folder: string;
   readonly #settings: Record<string, string>;
-  readonly #running: Running[] = [];
+  readonly #processes: RunningProcess[] = [];
 
   private constructor(folder: string, settings: Record<string, string>) {
     this.folder = folder;
@@ -36,37 +36,37 @@ export class Deployment {
     return new Deployment(await mkdtemp(join(tmpdir(), 'sitekeeper-faults-')), settings);
   }
 
-  async serve(settings: Record<string, string> = {}, args: string[] = []): Promise<Serving> {
-    const running = this.start(settings, args);
-    await said(running, 'Listening on');
-    const url = await listening(running);
-    return { ...running, url, api: new ApiClient(url, { Authorization: `Bearer ${this.key}` }) };
+  async serve(settings: Record<string, string> = {}, args: string[] = []): Promise<RunningService> {
+    const service = this.start(settings, args);
+    await waitForOutput(service, 'Listening on');
+    const url = await waitUntilListening(service);
+    return { ...service, url, api: new ApiClient(url, { Authorization: `Bearer ${this.key}` }) };
   }
 
-  async work(settings: Record<string, string> = {}): Promise<Running> {
+  async startWorker(settings: Record<string, string> = {}): Promise<RunningProcess> {
     const worker = this.start(settings, ['worker']);
-    await said(worker, 'The engine runs');
+    await waitForOutput(worker, 'Engine started');
     return worker;
   }
 
-  start(settings: Record<string, string>, args: string[]): Running {
-    const running = run(this.folder, { ...this.#settings, ...settings }, args);
-    this.#running.push(running);
-    return running;
+  start(settings: Record<string, string>, args: string[]): RunningProcess {
+    const started = run(this.folder, { ...this.#settings, ...settings }, args);
+    this.#processes.push(started);
+    return started;
   }
 
   async remove() {
-    for (const running of this.#running) await kill(running);
+    for (const started of this.#processes) await kill(started);
     await rm(this.folder, { recursive: true, force: true });
   }
 }
 
-/** Patient: several start at once on machines with few cores. */
-function said(running: Running, words: string) {
-  return vi.waitFor(() => expect(running.printed()).toContain(words), { timeout: 40_000 });
+/** The timeout is long, because several processes can start at the same time on a machine with few cores. */
+function waitForOutput({ printed }: RunningProcess, text: string) {
+  return vi.waitFor(() => expect(printed()).toContain(text), { timeout: 40_000 });
 }
 
-export async function kill({ child, ended }: Running) {
+export async function kill({ child, ended }: RunningProcess) {
   child.kill('SIGKILL');
   await ended;
 }

@@ -1,79 +1,80 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
-export interface Answered {
+export interface TimedResponse {
+  /** 0 if there was no response. */
   status: number;
   contentType: string;
   body: string;
   ms: number;
 }
 
-/** What a load has brought about so far. */
-export interface Outcome {
-  answers: number;
-  /** How many of each status; 0 where the connection was refused or broke. */
+/** The results of a load so far. */
+export interface LoadOutcome {
+  responses: number;
+  /** The number of responses by status. Status 0 means that the connection was refused or lost. */
   statuses: Record<number, number>;
-  /** Answers of 500 and above that are no problem+json. */
-  shapeless: number;
+  /** The number of 5xx responses that are not problem+json. */
+  malformedErrors: number;
   slowestMs: number;
-  /** Domains of websites whose creation was answered with 201. */
+  /** The domains of the websites whose creation returned 201. */
   created: string[];
 }
 
 export interface Load {
-  outcome: Outcome;
-  /** Resolves when everything under way is answered. */
-  stop(): Promise<Outcome>;
+  outcome: LoadOutcome;
+  /** Sends no more requests, and resolves once every in-flight request is finished. */
+  stop(): Promise<LoadOutcome>;
 }
 
 interface LoadOptions {
   connections?: number;
   perSecond?: number;
-  /** Deletes what it made, so that lists do not grow. */
-  tidy?: boolean;
+  /** Deletes each website right after its creation, so that lists do not grow. */
+  deleteCreated?: boolean;
 }
 
 let loads = 0;
 
-/** Readers, writers and those who are refused, over a few kept connections, as quickly as answers come or at a set rate. */
+/** Sends reads, writes and invalid requests over persistent connections: at the given rate, or as fast as responses arrive. */
 export function startLoad(
   url: string,
   key: string,
-  { connections = 16, perSecond = Number.POSITIVE_INFINITY, tidy = false }: LoadOptions = {},
+  { connections = 16, perSecond = Number.POSITIVE_INFINITY, deleteCreated = false }: LoadOptions = {},
 ): Load {
   const name = `load-${process.pid}-${++loads}`;
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const outcome: Outcome = { answers: 0, statuses: {}, shapeless: 0, slowestMs: 0, created: [] };
+  const outcome: LoadOutcome = { responses: 0, statuses: {}, malformedErrors: 0, slowestMs: 0, created: [] };
   const start = performance.now();
   let sent = 0;
   let stopped = false;
 
-  async function one(turn: number) {
-    const domain = `${name}-${turn}.example`;
-    const [method, path, form, sentKey = key] = kinds[turn % kinds.length]?.(domain) ?? ['GET', '/healthz'];
-    const answer = await send(agent, url + path, { method, key: sentKey, ...(form && { form }) });
-    note(answer);
-    if (answer.status === 201) outcome.created.push(domain);
-    if (answer.status === 201 && tidy) {
-      note(await send(agent, `${url}/api/v1/websites/${JSON.parse(answer.body).data.id}`, { method: 'DELETE', key }));
+  async function sendNext(index: number) {
+    const domain = `${name}-${index}.example`;
+    const [method, path, form, otherKey = key] = requestKinds[index % requestKinds.length]?.(domain) ?? ['GET', '/healthz'];
+    const response = await send(agent, url + path, { method, key: otherKey, ...(form && { form }) });
+    count(response);
+    if (response.status === 201) outcome.created.push(domain);
+    if (response.status === 201 && deleteCreated) {
+      count(await send(agent, `${url}/api/v1/websites/${JSON.parse(response.body).data.id}`, { method: 'DELETE', key }));
     }
-    if (answer.status === 0) await pause(20); // refused at once: not to spin
+    if (response.status === 0) await delay(20); // A refused connection fails at once. Without a delay this would be a busy loop.
   }
 
-  function note({ status, contentType, ms }: Answered) {
-    outcome.answers++;
+  function count({ status, contentType, ms }: TimedResponse) {
+    outcome.responses++;
     outcome.statuses[status] = (outcome.statuses[status] ?? 0) + 1;
     outcome.slowestMs = Math.max(outcome.slowestMs, ms);
-    if (status >= 500 && !contentType.startsWith('application/problem+json')) outcome.shapeless++;
+    if (status >= 500 && !contentType.startsWith('application/problem+json')) outcome.malformedErrors++;
   }
 
   const clients = Array.from({ length: connections }, async () => {
     while (!stopped) {
-      const turn = sent++;
-      const aheadMs = (turn / perSecond) * 1000 - (performance.now() - start);
-      if (aheadMs > 0) await pause(aheadMs);
-      await one(turn);
+      const index = sent++;
+      const aheadMs = (index / perSecond) * 1000 - (performance.now() - start);
+      if (aheadMs > 0) await delay(aheadMs);
+      await sendNext(index);
     }
   });
   return {
@@ -87,9 +88,9 @@ export function startLoad(
   };
 }
 
-type Kind = (domain: string) => [method: string, path: string, form?: string | undefined, key?: string];
+type RequestKind = (domain: string) => [method: string, path: string, form?: string | undefined, key?: string];
 
-const kinds: Kind[] = [
+const requestKinds: RequestKind[] = [
   () => ['GET', '/api/v1/websites?per_page=25'],
   (domain) => ['POST', '/api/v1/websites', `domain=${domain}`],
   () => ['GET', '/api/monitors'],
@@ -100,16 +101,16 @@ const kinds: Kind[] = [
   () => ['GET', '/api/monitors', undefined, 'stkp_unknown'], // 401
 ];
 
-/** One request. Where no answer comes the status is 0. */
+/** Sends one request. The status is 0 if there is no response. */
 export async function send(
   agent: Agent | undefined,
   url: string,
   { method = 'GET', key, form, headers = {} }: { method?: string; key?: string; form?: string; headers?: Record<string, string> } = {},
-): Promise<Answered> {
+): Promise<TimedResponse> {
   const start = performance.now();
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sending = request(url, {
+      const outgoing = request(url, {
         method,
         ...(agent && { agent }),
         headers: {
@@ -118,7 +119,7 @@ export async function send(
           ...headers,
         },
       });
-      sending.on('response', resolve).on('error', reject).end(form);
+      outgoing.on('response', resolve).on('error', reject).end(form);
     });
     const body = await text(response);
     const contentType = response.headers['content-type'] ?? '';

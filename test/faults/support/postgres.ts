@@ -9,15 +9,15 @@ import pg from 'pg';
 
 const execute = promisify(execFile);
 
-/** A PostgreSQL server of the test's own, to do to it what must not be done to one that others use. */
+/** A PostgreSQL server for one test file, so that crashing it does not disturb other tests. */
 export interface PostgresServer {
-  /** As an ordinary role that may create databases and roles. */
+  /** The role in it is no superuser, but can create databases and roles. */
   url: string;
-  /** As a machine that loses power would. */
+  /** Stops it without a checkpoint, as a power failure would. */
   crash(): Promise<void>;
-  /** Resolves once it takes connections. */
+  /** Resolves once it accepts connections. */
   start(): Promise<void>;
-  /** Every process of it stands still; the sockets stay open. */
+  /** Suspends all its processes. The sockets stay open. */
   freeze(): void;
   thaw(): void;
   remove(): Promise<void>;
@@ -28,14 +28,14 @@ export async function createPostgres(): Promise<PostgresServer> {
   const data = join(folder, 'data');
   const port = await freePort();
   const bin = newestBin();
-  const asPostgres = await owner(folder);
-  const run = (name: string, ...given: string[]) => {
-    const [program = '', ...args] = [...asPostgres, join(bin, name), ...given];
+  const asPostgres = await prepareUser(folder);
+  const run = (name: string, ...options: string[]) => {
+    const [program = '', ...args] = [...asPostgres, join(bin, name), ...options];
     return execute(program, args, { cwd: folder });
   };
-  const options = `-c listen_addresses=127.0.0.1 -p ${port} -c unix_socket_directories=${folder} -c fsync=off`;
-  // Its output goes to a file, so that nobody waits for the server to close it.
-  const start = async () => void (await run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', 'start', '-o', options));
+  const serverOptions = `-c listen_addresses=127.0.0.1 -p ${port} -c unix_socket_directories=${folder} -c fsync=off`;
+  // The output goes to a file. With a pipe, execFile would wait until the server closes it.
+  const start = async () => void (await run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', 'start', '-o', serverOptions));
   const crash = async () => void (await run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'));
   const signal = (name: NodeJS.Signals) => {
     const [main] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
@@ -68,10 +68,13 @@ function newestBin(): string {
   return join(root, newest ?? '', 'bin');
 }
 
-/** PostgreSQL refuses to run as root: what is put in front of its programs, and the folder given away. */
-async function owner(folder: string): Promise<string[]> {
+/**
+ * PostgreSQL does not run as root. If we are root, the user postgres gets the folder. Returns the command that runs a program
+ * as that user.
+ */
+async function prepareUser(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
-  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (what) => Number((await execute('id', [what, 'postgres'])).stdout)));
+  const [uid, gid] = await Promise.all(['-u', '-g'].map(async (option) => Number((await execute('id', [option, 'postgres'])).stdout)));
   await chown(folder, uid ?? 0, gid ?? 0);
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
 }

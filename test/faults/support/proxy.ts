@@ -1,50 +1,53 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between the service and PostgreSQL, and stops at a chosen moment. */
+/** A TCP proxy between the service and PostgreSQL that can stop forwarding at a chosen moment. */
 export interface DatabaseProxy {
   url: string;
   /**
-   * Resolves when the service has sent all of these, in this order, on one connection. From then on that connection is
-   * silent: the last is not passed on, or, with `passOn`, only its answer is kept back.
+   * Resolves once the service has sent all of these patterns, in this order, on one connection. From then on nothing is
+   * forwarded on that connection. The packet with the last pattern is withheld, or forwarded with `forwardLast`.
    */
-  holdAt(patterns: RegExp[], options?: { passOn?: boolean }): Promise<void>;
-  /** Connections that sent what matches, now or later, hear nothing any more and do not notice. */
+  holdAt(patterns: RegExp[], options?: { forwardLast?: boolean }): Promise<void>;
+  /**
+   * Withholds everything that the server sends on connections whose first packet matches, existing ones and new ones. The
+   * service cannot tell, because the connections stay open.
+   */
   silence(pattern: RegExp): void;
   close(): Promise<void>;
 }
 
-interface Pair {
+interface ProxiedConnection {
   service: Socket;
   server: Socket;
-  /** The first packet: who connects, and by what name. */
-  opening: string;
+  /** Contains the user, the database and the application name. */
+  startupPacket: string;
 }
 
 export async function startProxy(target: string): Promise<DatabaseProxy> {
   const { hostname, port } = new URL(target);
-  const pairs = new Set<Pair>();
-  let hold: { patterns: RegExp[]; passOn: boolean; reached(): void } | undefined;
+  const connections = new Set<ProxiedConnection>();
+  let hold: { patterns: RegExp[]; forwardLast: boolean; onReached(): void } | undefined;
   let silenced: RegExp | undefined;
 
   const listener = createServer((service) => {
     const server = connect(Number(port), hostname);
-    const pair = { service, server, opening: '' };
-    pairs.add(pair);
-    let isSilent = false;
-    let seen = 0;
+    const connection = { service, server, startupPacket: '' };
+    connections.add(connection);
+    let isHeld = false;
+    let matched = 0;
     service.on('data', (data) => {
       const text = data.toString('latin1');
-      pair.opening ||= text;
-      if (hold?.patterns[seen]?.test(text)) seen++;
-      if (hold && seen === hold.patterns.length) {
-        isSilent = true;
-        if (hold.passOn) server.write(data);
-        hold.reached();
+      connection.startupPacket ||= text;
+      if (hold?.patterns[matched]?.test(text)) matched++;
+      if (hold && matched === hold.patterns.length) {
+        isHeld = true;
+        if (hold.forwardLast) server.write(data);
+        hold.onReached();
         hold = undefined;
-      } else if (!isSilent) server.write(data);
+      } else if (!isHeld) server.write(data);
     });
     server.on('data', (data) => {
-      if (!isSilent && !silenced?.test(pair.opening)) service.write(data);
+      if (!isHeld && !silenced?.test(connection.startupPacket)) service.write(data);
     });
     for (const [one, other] of [
       [service, server],
@@ -52,7 +55,7 @@ export async function startProxy(target: string): Promise<DatabaseProxy> {
     ] as const) {
       one.on('error', () => {});
       one.on('close', () => {
-        pairs.delete(pair);
+        connections.delete(connection);
         other.destroy();
       });
     }
@@ -62,15 +65,15 @@ export async function startProxy(target: string): Promise<DatabaseProxy> {
   url.port = String((listener.address() as { port: number }).port);
   return {
     url: url.href,
-    holdAt: (patterns, { passOn = false } = {}) =>
+    holdAt: (patterns, { forwardLast = false } = {}) =>
       new Promise((resolve) => {
-        hold = { patterns, passOn, reached: resolve };
+        hold = { patterns, forwardLast, onReached: resolve };
       }),
     silence(pattern) {
       silenced = pattern;
     },
     async close() {
-      for (const { service } of pairs) service.destroy();
+      for (const { service } of connections) service.destroy();
       await new Promise((resolve) => listener.close(resolve));
     },
   };

@@ -1,170 +1,184 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
 import { readConfig } from '../../../src/config/config.ts';
+import { retryDelaySeconds } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { DeliveryFailed } from '../../../src/monitoring/channels/channel.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { scripts } from '../../support/web-server.ts';
+import { scripts, type WebServer } from '../../support/web-server.ts';
+import { createMonitor, type ProviderType, providerTypes } from '../factories.ts';
 
-type Type = 'email' | 'slack' | 'telegram' | 'sms';
+describe('retryDelaySeconds', () => {
+  test('grows from 1 second to 15 minutes', () => {
+    const delays = [1, 2, 3, 8, 11, 50].map((attempts) => retryDelaySeconds(attempts, undefined, 0.5));
+    expect(delays).toEqual([1, 2, 4, 128, 900, 900]);
+  });
 
-let others: Awaited<ReturnType<typeof startReceivers>>;
-let service: TestService;
-let user: TestUser;
-let incident: number;
+  test('has 25 % jitter', () => {
+    expect(retryDelaySeconds(1, undefined, 0)).toBe(0.75);
+    expect(retryDelaySeconds(1, undefined, 1)).toBe(1.25);
+  });
 
-beforeAll(async () => {
-  others = await startReceivers();
-  service = await startService({ delivery: others.delivery }, { net: others.net, engine: true });
-});
-beforeEach(async () => {
-  user = await service.createUser();
-  const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'M', url: 'https://shop.example', is_active: false } });
-  const [made] = await service.database.asEngine((em) =>
-    em.execute<{ id: number }[]>(
-      `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
-      [user.id, body.data.id],
-    ),
-  );
-  incident = made?.id ?? 0;
-});
-afterAll(async () => {
-  await service.stop();
-  await others.close();
+  test("is never shorter than the receiver's Retry-After", () => {
+    expect(retryDelaySeconds(1, new DeliveryFailed('Slow down.', { permanent: false, retryAfterSeconds: 30 }), 0.5)).toBe(30);
+  });
 });
 
-async function makeProvider(type: Type): Promise<number> {
-  return (await user.api.post('/api/providers', { json: others.providers[type] })).body.data.id;
-}
+describe('delivery', () => {
+  let receivers: Awaited<ReturnType<typeof startReceivers>>;
+  let service: TestService;
+  let user: TestUser;
+  let incidentId: number;
 
-const queue = (provider: number, kind: 'down' | 'recovered', text: string) =>
-  service.database.asEngine((em) =>
-    em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, ?, 'S', ?)`, [
-      user.id,
-      incident,
-      provider,
-      kind,
-      text,
-    ]),
-  );
+  beforeAll(async () => {
+    receivers = await startReceivers();
+    service = await startService({ delivery: receivers.delivery }, { net: receivers.net, engine: true });
+  });
+  beforeEach(async () => {
+    user = await service.createUser();
+    const { id } = await createMonitor(user, { is_active: false });
+    const [incident] = await service.database.asEngine((em) =>
+      em.execute<{ id: number }[]>(
+        `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
+        [user.id, id],
+      ),
+    );
+    incidentId = incident?.id ?? 0;
+  });
+  afterAll(async () => {
+    await service.stop();
+    await receivers.close();
+  });
 
-const alerts = () =>
-  service.database.asUser(user.id, (em) =>
-    em.execute<{ body: string; status: string; attempts: number; last_error: string | null }[]>(
-      'select body, status, attempts, last_error from alerts order by id',
-    ),
-  );
+  async function createProvider(type: ProviderType): Promise<number> {
+    return (await user.api.post('/api/providers', { json: receivers.providers[type] })).body.data.id;
+  }
 
-test('every outcome of an alert is counted from zero, so that the first one is seen to rise', async () => {
-  const metrics = createMetrics();
-  const log = pino({ level: 'silent' });
-  await startEngine({ config: readConfig({}), database: service.database, secretKeys: [Buffer.alloc(32, 1)], log, metrics }).stop();
-  const counted = (await metrics.alerts.get()).values.map(({ labels, value }) => [labels.channel, labels.outcome, value]);
-  const outcomes = (channel: string) => ['sent', 'retried', 'failed'].map((outcome) => [channel, outcome, 0]);
-  expect(counted).toEqual(['email', 'slack', 'telegram', 'sms'].flatMap(outcomes));
-});
+  function queueAlert(providerId: number, kind: 'down' | 'recovered', text: string, age = '0 hours') {
+    return service.database.asEngine((em) =>
+      em.execute(
+        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
+         values (?, ?, ?, ?, 'S', ?, now() - ?::interval)`,
+        [user.id, incidentId, providerId, kind, text, age],
+      ),
+    );
+  }
 
-test('a provider that hangs does not hold up the others, whose alerts are there within seconds', async () => {
-  const { script } = others.telegram;
-  others.telegram.script = scripts.hang();
-  const hanging = await makeProvider('telegram');
-  await queue(hanging, 'down', 'hanging');
-  for (const type of ['email', 'slack', 'sms'] as const) await queue(await makeProvider(type), 'down', `quick ${type}`);
-  // Less than the 10 seconds after which the hanging one is given up.
-  await expect
-    .poll(() => (['email', 'slack', 'sms'] as const).filter((type) => others.received()[type].includes(`quick ${type}`)), { timeout: 9000 })
-    .toHaveLength(3);
-  others.telegram.script = script;
-  await expect.poll(async () => (await alerts())[0]?.status, { timeout: 30_000 }).toBe('sent');
-  expect((await alerts())[0]?.attempts).toBeGreaterThan(1);
-}, 60_000);
+  const readAlerts = () =>
+    service.database.asUser(user.id, (em) =>
+      em.execute<{ body: string; status: string; attempts: number; last_error: string | null }[]>(
+        'select body, status, attempts, last_error from alerts order by id',
+      ),
+    );
+  const firstAlert = async () => (await readAlerts())[0];
 
-test('429 with Retry-After: not before then, and the recovery only after the alert that came first', async () => {
-  const { script } = others.telegram;
-  others.telegram.script = scripts.accept(
-    JSON.stringify({ ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 3 } }),
-    429,
-  );
-  const provider = await makeProvider('telegram');
-  const start = Date.now();
-  await queue(provider, 'down', 'first');
-  await queue(provider, 'recovered', 'second');
-  await expect.poll(async () => (await alerts())[0]?.last_error, { timeout: 15_000 }).toContain('429');
-  others.telegram.script = script;
-  await expect.poll(async () => (await alerts()).map(({ status }) => status), { timeout: 30_000 }).toEqual(['sent', 'sent']);
-  expect(Date.now() - start).toBeGreaterThan(2900);
-  expect(others.received().telegram.slice(-2)).toEqual(['first', 'second']);
-});
+  /** Replaces the behavior of a receiver. Returns a function that restores it, which also runs at the end of the test. */
+  function setScript(server: WebServer, script: WebServer['script']): () => void {
+    const original = server.script;
+    const restore = () => {
+      server.script = original;
+    };
+    server.script = script;
+    onTestFinished(restore);
+    return restore;
+  }
 
-test('a permanent refusal is kept as failed with the reason, without a secret in it', async () => {
-  const { script } = others.slack;
-  others.slack.script = scripts.accept('no_service', 404);
-  await queue(await makeProvider('slack'), 'down', 'refused');
-  await expect.poll(async () => (await alerts())[0]?.status, { timeout: 15_000 }).toBe('failed');
-  others.slack.script = script;
-  const [alert] = await alerts();
-  expect(alert).toMatchObject({ attempts: 1, last_error: expect.stringContaining('no_service') });
-  expect(alert?.last_error).not.toContain('hidden');
-});
+  test('counts every outcome from zero, so that Prometheus sees the first increase', async () => {
+    const metrics = createMetrics();
+    const log = pino({ level: 'silent' });
+    await startEngine({ config: readConfig({}), database: service.database, secretKeys: [Buffer.alloc(32, 1)], log, metrics }).stop();
+    const counted = (await metrics.alerts.get()).values.map(({ labels, value }) => [labels.channel, labels.outcome, value]);
+    const outcomesOf = (channel: string) => ['sent', 'retried', 'failed'].map((outcome) => [channel, outcome, 0]);
+    expect(counted).toEqual(providerTypes.flatMap(outcomesOf));
+  });
 
-test('after 24 hours an alert is given up, and says why', async () => {
-  const { script } = others.telegram;
-  others.telegram.script = scripts.accept('oops', 500);
-  const provider = await makeProvider('telegram');
-  await service.database.asEngine((em) =>
-    em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at) values (?, ?, ?, 'down', 'S', 'late', now() - interval '25 hours')`,
-      [user.id, incident, provider],
-    ),
-  );
-  await expect.poll(async () => (await alerts())[0]?.status, { timeout: 15_000 }).toBe('failed');
-  others.telegram.script = script;
-  expect((await alerts())[0]?.last_error).toContain('500');
-});
+  test('a receiver that hangs does not delay the alerts of other providers, and gets its alert later', async () => {
+    const restore = setScript(receivers.telegram, scripts.hang());
+    await queueAlert(await createProvider('telegram'), 'down', 'hanging');
+    const others = ['email', 'slack', 'sms'] as const;
+    for (const type of others) await queueAlert(await createProvider(type), 'down', `quick ${type}`);
+    // The timeout is shorter than the 10 seconds after which the attempt that hangs is aborted.
+    await expect
+      .poll(() => others.filter((type) => receivers.received()[type].includes(`quick ${type}`)), { timeout: 9000 })
+      .toHaveLength(3);
+    restore();
+    await expect.poll(async () => (await firstAlert())?.status, { timeout: 30_000 }).toBe('sent');
+    expect((await firstAlert())?.attempts).toBeGreaterThan(1);
+  }, 60_000);
 
-test.each([
-  ['provider', (provider: number) => user.api.delete(`/api/providers/${provider}`)],
-  ['monitor', async () => user.api.delete(`/api/monitors/${(await user.api.get('/api/monitors')).body.data[0].id}`)],
-  ['user', () => deleteUser(service.database, user.id)],
-])('a %s that is deleted takes its alerts along: what waited behind a slow one is not sent any more', async (_, remove) => {
-  const { script } = others.telegram;
-  const provider = await makeProvider('telegram');
-  let letGo = () => {};
-  others.telegram.script = (request, response) => {
-    letGo = () => script(request, response);
-  };
-  const before = others.telegram.requests.length;
-  // Laid down together, so that they are leased together.
-  await service.database.asEngine((em) =>
-    em.execute(
-      `with earlier as (
-         insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
-         select user_id, monitor_id, started_at, now(), cause from incidents where id = ? returning id, user_id
-       )
-       insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select user_id, id, ?, 'down', 'S', 'under way' from earlier union all values (?::bigint, ?::bigint, ?::bigint, 'down', 'S', 'waiting')`,
-      [incident, provider, user.id, incident, provider],
-    ),
-  );
-  await expect.poll(() => others.telegram.requests.length, { timeout: 9000 }).toBe(before + 1);
-  await remove(provider);
-  others.telegram.script = script;
-  letGo();
-  await pause(1500);
-  expect(others.telegram.requests.length).toBe(before + 1);
-  expect(await service.database.asEngine((em) => em.execute('select id from alerts where user_id = ?', [user.id]))).toEqual([]);
-});
+  test('waits for Retry-After, and sends the recovery only after the down alert', async () => {
+    const tooManyRequests = { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 3 } };
+    const restore = setScript(receivers.telegram, scripts.respond(JSON.stringify(tooManyRequests), 429));
+    const providerId = await createProvider('telegram');
+    const start = Date.now();
+    await queueAlert(providerId, 'down', 'first');
+    await queueAlert(providerId, 'recovered', 'second');
+    await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toContain('429');
+    restore();
+    await expect.poll(async () => (await readAlerts()).map(({ status }) => status), { timeout: 30_000 }).toEqual(['sent', 'sent']);
+    expect(Date.now() - start).toBeGreaterThan(2900);
+    expect(receivers.received().telegram.slice(-2)).toEqual(['first', 'second']);
+  });
 
-// The last one: what hangs in it would be in the way of others.
-test('a channel whose servers hang does not hold up the others, however many providers wait for it', async () => {
-  const { script } = others.telegram;
-  others.telegram.script = scripts.hang();
-  for (let provider = 0; provider < 60; provider++) await queue(await makeProvider('telegram'), 'down', 'hanging');
-  await expect.poll(() => others.telegram.requests.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(50);
-  await queue(await makeProvider('slack'), 'down', 'quick beside a channel that hangs');
-  await expect.poll(() => others.received().slack, { timeout: 7000 }).toContain('quick beside a channel that hangs');
-  others.telegram.script = script;
+  test('a permanent failure is stored with its reason, without secrets, and not retried', async () => {
+    setScript(receivers.slack, scripts.respond('no_service', 404));
+    await queueAlert(await createProvider('slack'), 'down', 'rejected');
+    await expect.poll(async () => (await firstAlert())?.status, { timeout: 15_000 }).toBe('failed');
+    const alert = await firstAlert();
+    expect(alert).toMatchObject({ attempts: 1, last_error: 'Slack rejected the message with status 404: no_service.' });
+    expect(alert?.last_error).not.toContain('hidden');
+  });
+
+  test('an alert fails permanently after 24 hours, with the reason of the last attempt', async () => {
+    setScript(receivers.telegram, scripts.respond('oops', 500));
+    await queueAlert(await createProvider('telegram'), 'down', 'late', '25 hours');
+    await expect.poll(async () => (await firstAlert())?.status, { timeout: 15_000 }).toBe('failed');
+    expect((await firstAlert())?.last_error).toContain('500');
+  });
+
+  test.each([
+    ['provider', (providerId: number) => user.api.delete(`/api/providers/${providerId}`)],
+    ['monitor', async () => user.api.delete(`/api/monitors/${(await user.api.get('/api/monitors')).body.data[0].id}`)],
+    ['user', () => deleteUser(service.database, user.id)],
+  ])('deleting a %s deletes its alerts, and those that wait for a slow attempt are not sent', async (_, deleteIt) => {
+    const respond = receivers.telegram.script;
+    let finishAttempt = () => {};
+    const restore = setScript(receivers.telegram, (request, response) => {
+      finishAttempt = () => respond(request, response);
+    });
+    const providerId = await createProvider('telegram');
+    const before = receivers.telegram.requests.length;
+    // One statement inserts both alerts, so that they are leased together.
+    await service.database.asEngine((em) =>
+      em.execute(
+        `with earlier as (
+           insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+           select user_id, monitor_id, started_at, now(), cause from incidents where id = ? returning id, user_id
+         )
+         insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+         select user_id, id, ?, 'down', 'S', 'in flight' from earlier union all values (?::bigint, ?::bigint, ?::bigint, 'down', 'S', 'waiting')`,
+        [incidentId, providerId, user.id, incidentId, providerId],
+      ),
+    );
+    await expect.poll(() => receivers.telegram.requests.length, { timeout: 9000 }).toBe(before + 1);
+    await deleteIt(providerId);
+    restore();
+    finishAttempt();
+    await delay(1500);
+    expect(receivers.telegram.requests.length).toBe(before + 1);
+    expect(await service.database.asEngine((em) => em.execute('select id from alerts where user_id = ?', [user.id]))).toEqual([]);
+  });
+
+  // This test is the last one, because the attempts that hang would delay other tests.
+  test('a channel whose servers hang does not delay other channels, even with many providers', async () => {
+    setScript(receivers.telegram, scripts.hang());
+    for (let count = 0; count < 60; count++) await queueAlert(await createProvider('telegram'), 'down', 'hanging');
+    await expect.poll(() => receivers.telegram.requests.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(50);
+    await queueAlert(await createProvider('slack'), 'down', 'quick on another channel');
+    await expect.poll(() => receivers.received().slack, { timeout: 7000 }).toContain('quick on another channel');
+  });
 });

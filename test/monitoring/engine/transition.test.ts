@@ -4,8 +4,9 @@ import { type CheckState, transition } from '../../../src/monitoring/engine/tran
 const success = { up: true, responseTimeMs: 5 } as const;
 const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
 
-/** The kinds of transition that a series of results leads through, and where it ends. */
-function walk(results: string, state: CheckState = { status: 'pending', failures: 0 }) {
+/** Applies a series of results, "+" for success and "-" for failure. Returns the kinds of transition and the final status. */
+function applyResults(results: string) {
+  let state: CheckState = { status: 'pending', failures: 0 };
   const kinds: string[] = [];
   for (const result of results) {
     const next = transition(state, result === '+' ? success : failure);
@@ -26,6 +27,6 @@ test.each([
   ['+---+', 'steady confirm confirm opened resolved', 'up'],
   ['+-+-+-+', 'steady confirm steady confirm steady confirm steady', 'up'],
   ['---+---+', 'confirm confirm opened resolved confirm confirm opened resolved', 'up'],
-])('%s is %s, and the monitor is %s', (results, kinds, status) => {
-  expect(walk(results)).toEqual([kinds, status]);
+])('%s leads to %s, and the monitor is %s', (results, kinds, status) => {
+  expect(applyResults(results)).toEqual([kinds, status]);
 });

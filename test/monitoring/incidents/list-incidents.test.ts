@@ -1,72 +1,87 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
 
 let service: TestService;
 let user: TestUser;
+let monitorId: number;
 let path: string;
 
 beforeAll(async () => {
   service = await startService();
   user = await service.createUser();
-  const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: 'https://example.com' } });
-  path = `/api/monitors/${body.data.id}/incidents`;
+  monitorId = (await createMonitor(user)).id;
+  path = `/api/monitors/${monitorId}/incidents`;
   const incidents: [started: string, resolved: string | null, cause: string][] = [
-    ['400 days', '399 days', 'a year and more ago'],
-    ['366 days 1 hour', '300 days', 'reaches into the year'],
-    ['100 days', '99 days', 'reaches into half a year'],
-    ['31 days', '29 days', 'reaches into 30 days'],
-    ['25 hours', '23 hours', 'reaches into 24 hours'],
-    ['2 hours', null, 'still open'],
+    ['400 days', '399 days', 'more than a year ago'],
+    ['366 days 1 hour', '300 days', 'overlaps 1 year'],
+    ['100 days', '99 days', 'overlaps 6 months'],
+    ['31 days', '29 days', 'overlaps 30 days'],
+    ['25 hours', '23 hours', 'overlaps 24 hours'],
+    ['2 hours', null, 'open'],
   ];
   for (const [started, resolved, cause] of incidents) {
     await service.database.asUser(user.id, (em) =>
       em.execute(
         `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
          values (?, ?, now() - ?::interval, now() - ?::interval, ?, 503)`,
-        [user.id, body.data.id, started, resolved, cause],
+        [user.id, monitorId, started, resolved, cause],
       ),
     );
   }
 });
 afterAll(() => service.stop());
 
-const causes = async (query: string) => (await user.api.get(`${path}${query}`)).body.data.map(({ cause }: { cause: string }) => cause);
-
 test.each([
-  ['', 2],
-  ['?window=24h', 2],
-  ['?window=30d', 3],
-  ['?window=6mo', 4],
-  ['?window=1y', 5],
-])('listIncidents%s: those that overlap the window, open ones included, newest first', async (query, count) => {
-  const all = ['still open', 'reaches into 24 hours', 'reaches into 30 days', 'reaches into half a year', 'reaches into the year'];
-  expect(await causes(query)).toEqual(all.slice(0, count));
+  ['no window', '', 2],
+  ['24h', '?window=24h', 2],
+  ['30d', '?window=30d', 3],
+  ['6mo', '?window=6mo', 4],
+  ['1y', '?window=1y', 5],
+])('%s: returns the incidents that overlap the window, including open ones, newest first', async (_, query, count) => {
+  const { body } = await user.api.get(`${path}${query}`);
+  const newestFirst = ['open', 'overlaps 24 hours', 'overlaps 30 days', 'overlaps 6 months', 'overlaps 1 year'];
+  expect(body.data.map(({ cause }: { cause: string }) => cause)).toEqual(newestFirst.slice(0, count));
 });
 
-test('an incident says when, how long and why; an open one has no end', async () => {
+test('returns start, end, duration and cause; an open incident has no end', async () => {
   const [open, resolved] = (await user.api.get(path)).body.data;
-  expect(open).toMatchObject({ status: 'open', resolved_at: null, duration_seconds: null, cause: 'still open', status_code: 503 });
+  expect(open).toMatchObject({ status: 'open', resolved_at: null, duration_seconds: null, cause: 'open', status_code: 503 });
   expect(resolved).toMatchObject({ status: 'resolved', duration_seconds: 7200 });
 });
 
-test('listIncidents: in pages', async () => {
+test('returns pages', async () => {
   const { body } = await user.api.get(`${path}?window=1y&pageSize=2&page=3`);
   expect(body.data).toHaveLength(1);
   expect(body.meta).toEqual({ page: 3, pageSize: 2, pageCount: 3, total: 5 });
 });
 
-test('a monitor has at most one open incident', async () => {
-  const second = service.database.asUser(user.id, (em) =>
+test('a monitor cannot have two open incidents', async () => {
+  const insertion = service.database.asUser(user.id, (em) =>
     em.execute(
       `insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now(), 'second' from incidents limit 1`,
     ),
   );
-  await expect(second).rejects.toThrow(/incidents_one_open/);
+  await expect(insertion).rejects.toThrow(/incidents_one_open/);
 });
 
 test.each(['window=7d', 'window=', 'window=1Y', 'window=24h&window=24h', 'page=0', 'pageSize=0', 'pageSize=101'])(
-  'listIncidents: 422 for %s',
+  'returns 422 for %s',
   async (query) => {
     expect((await user.api.get(`${path}?${query}`)).status).toBe(422);
   },
 );
+
+test('returns 401 without a key and 403 without the scope monitors:read', async () => {
+  expect((await service.anonymous.get(path)).status).toBe(401);
+  const { status, body } = await (await user.withScopes('monitors:write')).get(path);
+  expect([status, body.detail]).toEqual([403, expect.stringContaining('"monitors:read"')]);
+});
+
+test("returns 404 for another user's monitor, as for an unknown id", async () => {
+  const other = await service.createUser();
+  const foreign = await other.api.get(path);
+  expect([foreign.status, foreign.body.detail]).toEqual([404, `Monitor ${monitorId} was not found.`]);
+  expectSameProblem(foreign, await other.api.get('/api/monitors/999999999/incidents'));
+});

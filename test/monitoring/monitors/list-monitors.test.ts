@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('200 with the newest twenty by default', async () => {
+test('returns the newest twenty by default', async () => {
   const { status, body } = await user.api.get('/api/monitors');
   expect(status).toBe(200);
   expect(body.data).toHaveLength(20);
@@ -35,25 +35,28 @@ test('200 with the newest twenty by default', async () => {
   expect(body.links.next).toBe('/api/monitors?page=2');
 });
 
-test('status and type narrow the list, together too', async () => {
+test('filters by status, by type and by both', async () => {
   expect((await user.api.get('/api/monitors?status=down')).body.meta.total).toBe(22);
   expect((await user.api.get('/api/monitors?type=ping')).body.meta.total).toBe(9);
   expect((await user.api.get('/api/monitors?type=ping&status=down&pageSize=100')).body.data).toHaveLength(4);
 });
 
-test("another user's monitors are not listed", async () => {
+test("does not list another user's monitors", async () => {
   const other = await service.createUser();
   expect((await other.api.get('/api/monitors')).body).toMatchObject({ data: [], meta: { pageCount: 1, total: 0 } });
 });
 
-test('401 without a key', async () => {
-  expect((await service.stranger.get('/api/monitors')).status).toBe(401);
+test('returns 401 without a key', async () => {
+  expect((await service.anonymous.get('/api/monitors')).status).toBe(401);
 });
 
-test('403 without the scope monitors:read', async () => {
+test('returns 403 without the scope monitors:read', async () => {
   expect((await (await user.withScopes('monitors:write')).get('/api/monitors')).body.code).toBe('missing_scope');
 });
 
-test.each(['pageSize=0', 'pageSize=101', 'page=0', 'status=paused', 'type=tcp', 'type=http&type=ping'])('422 for %s', async (query) => {
-  expect((await user.api.get(`/api/monitors?${query}`)).status).toBe(422);
-});
+test.each(['pageSize=0', 'pageSize=101', 'page=0', 'status=paused', 'type=tcp', 'type=http&type=ping'])(
+  'returns 422 for %s',
+  async (query) => {
+    expect((await user.api.get(`/api/monitors?${query}`)).status).toBe(422);
+  },
+);

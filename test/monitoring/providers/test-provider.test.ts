@@ -1,81 +1,105 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startReceivers } from '../../support/receivers.ts';
+import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { scripts } from '../../support/web-server.ts';
+import { scripts, type WebServer } from '../../support/web-server.ts';
 
-let others: Awaited<ReturnType<typeof startReceivers>>;
+let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
 let user: TestUser;
 
 beforeAll(async () => {
-  others = await startReceivers();
-  service = await startService({ delivery: others.delivery }, { net: others.net });
+  receivers = await startReceivers();
+  service = await startService({ delivery: receivers.delivery }, { net: receivers.net });
 });
 beforeEach(async () => {
   user = await service.createUser();
 });
 afterAll(async () => {
   await service.stop();
-  await others.close();
+  await receivers.close();
 });
 
-async function provider(json: object): Promise<string> {
-  return `/api/providers/${(await user.api.post('/api/providers', { json })).body.data.id}/test`;
+/** Creates a provider and returns the path of its test operation. */
+async function createProvider(type: keyof typeof receivers.providers): Promise<string> {
+  const { body } = await user.api.post('/api/providers', { json: receivers.providers[type] });
+  return `/api/providers/${body.data.id}/test`;
+}
+
+/** Replaces the behavior of a receiver until the end of the test. */
+function setScript(server: WebServer, script: WebServer['script']) {
+  const original = server.script;
+  server.script = script;
+  onTestFinished(() => {
+    server.script = original;
+  });
 }
 
 test.each([
-  ['email', '🔔 Test notification'],
-  ['slack', '🔔 Test notification'],
-  ['telegram', '🔔 Test notification'],
-  ['sms', 'Test notification'],
-] as const)('200 when %s has taken the message, whose text starts with "%s"', async (type, start) => {
-  const { status, body } = await user.api.post(await provider(others.providers[type]));
-  expect([status, body.message]).toEqual([200, expect.stringContaining('accepted')]);
-  const texts = others.received()[type];
+  ['email', '🔔 Test notification', 'the mail server'],
+  ['slack', '🔔 Test notification', 'Slack'],
+  ['telegram', '🔔 Test notification', 'Telegram'],
+  ['sms', 'Test notification', 'the SMS service'],
+] as const)('%s: returns 200 once the message is accepted; its text starts with "%s"', async (type, start, receiver) => {
+  const { status, body } = await user.api.post(await createProvider(type));
+  expect([status, body.message]).toEqual([200, `The test notification was accepted by ${receiver}.`]);
+  const texts = receivers.received()[type];
   expect(texts).toHaveLength(1);
   expect(texts[0]?.startsWith(start)).toBe(true);
 });
 
-test('502 with what the other side said, without a secret in it', async () => {
-  const { script } = others.slack;
-  others.slack.script = scripts.accept('no_service', 404);
-  const { status, body, text } = await user.api.post(await provider(others.providers.slack));
-  others.slack.script = script;
-  expect([status, body.code]).toEqual([502, 'delivery_failed']);
-  expect(body.detail).toContain('no_service');
+test('returns 502 with the response of the receiver, without secrets', async () => {
+  setScript(receivers.slack, scripts.respond('no_service', 404));
+  const { status, body, text } = await user.api.post(await createProvider('slack'));
+  expect([status, body.code, body.detail]).toEqual([502, 'delivery_failed', 'Slack rejected the message with status 404: no_service.']);
   expect(text).not.toContain('hidden');
 });
 
-test('502 when the other side hangs up', async () => {
-  const { script } = others.telegram;
-  others.telegram.script = scripts.reset();
-  const { status, text } = await user.api.post(await provider(others.providers.telegram));
-  others.telegram.script = script;
-  expect(status).toBe(502);
+test('returns 502 if the receiver closes the connection', async () => {
+  setScript(receivers.telegram, scripts.reset());
+  const { status, body, text } = await user.api.post(await createProvider('telegram'));
+  expect([status, body.detail]).toEqual([502, 'Telegram could not be reached: connection closed before the response was complete.']);
   expect(text).not.toContain('hidden');
 });
 
-test('503 delivery_not_configured names the setting that is missing', async () => {
-  const bare = await startService({}, { database: service.database });
-  const { api } = await bare.createUser();
-  for (const [type, setting] of [
-    ['email', 'SMTP_URL'],
-    ['sms', 'TWILIO_ACCOUNT_SID'],
+test('returns 503 with the name of the missing setting if delivery is not configured', async () => {
+  const unconfigured = await startService({}, { database: service.database });
+  const { api } = await unconfigured.createUser();
+  for (const [type, detail] of [
+    ['email', 'The operator of this service has not set SMTP_URL, so e-mail cannot be sent.'],
+    ['sms', 'The operator of this service has not set TWILIO_ACCOUNT_SID, so SMS cannot be sent.'],
   ] as const) {
-    const created = await api.post('/api/providers', { json: others.providers[type] });
+    const created = await api.post('/api/providers', { json: receivers.providers[type] });
     const { status, body, headers } = await api.post(`/api/providers/${created.body.data.id}/test`);
     expect([status, body.code, headers.get('Retry-After')]).toEqual([503, 'delivery_not_configured', null]);
-    expect(body.detail).toContain(setting);
+    expect(body.detail).toBe(detail);
   }
-  await bare.stop();
+  await unconfigured.stop();
 });
 
-test('5 a minute for each provider, 20 an hour for each user', async () => {
-  const paths = [];
-  for (let count = 0; count < 5; count++) paths.push(await provider(others.providers.email));
-  const statuses = [];
-  for (let call = 0; call < 6; call++) statuses.push((await user.api.post(paths[0] ?? '')).status);
-  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
-  for (const path of paths.slice(1)) for (let call = 0; call < 5; call++) statuses.push((await user.api.post(path)).status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+test('returns 429 after 5 tests of a provider per minute and after 20 tests of a user per hour', async () => {
+  const paths: string[] = [];
+  for (let count = 0; count < 5; count++) paths.push(await createProvider('email'));
+  const responses = [];
+  for (let count = 0; count < 6; count++) responses.push(await user.api.post(paths[0] ?? ''));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
+  expect(responses.at(-1)?.body.detail).toMatch(/^A provider can be tested 5 times per minute\. Retry in \d+ seconds\.$/);
+  for (const path of paths.slice(1)) for (let count = 0; count < 5; count++) responses.push(await user.api.post(path));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
+  expect(responses.at(-1)?.body.detail).toMatch(/^A user can send 20 test notifications per hour\. Retry in \d+ seconds\.$/);
+});
+
+test('returns 401 without a key and 403 without the scope providers:write', async () => {
+  const path = await createProvider('email');
+  expect((await service.anonymous.post(path)).status).toBe(401);
+  const { status, body } = await (await user.withScopes('providers:read')).post(path);
+  expect([status, body.detail]).toEqual([403, expect.stringContaining('"providers:write"')]);
+});
+
+test("returns 404 for another user's provider, as for an unknown id", async () => {
+  const path = await createProvider('email');
+  const other = await service.createUser();
+  const foreign = await other.api.post(path);
+  expect([foreign.status, foreign.body.detail]).toEqual([404, expect.stringMatching(/^Provider \d+ was not found\.$/)]);
+  expectSameProblem(foreign, await other.api.post('/api/providers/999999999/test'));
 });

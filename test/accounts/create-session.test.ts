@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { password, signIn } from '../support/valid-requests.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+});
+// Failed attempts are counted per account, so each test has its own.
+beforeEach(async () => {
+  user = await service.createUser(password);
+});
+afterAll(() => service.stop());
+
+const wrongPassword = 'wrong password';
+const createSession = (email: string, given: string, api = service.anonymous) =>
+  api.post('/api/session', { json: { email, password: given } });
+
+test('returns 201 with the user and a cookie that scripts cannot read', async () => {
+  const { status, body, headers } = await createSession(user.email.toUpperCase(), password);
+  expect([status, body.data.user]).toEqual([201, { id: user.id, email: user.email }]);
+  expect(headers.get('Set-Cookie')).toMatch(/^sitekeeper_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect(Date.parse(body.data.expires_at) - Date.parse(body.data.created_at)).toBe(7 * 24 * 3600 * 1000);
+});
+
+test('the cookie is Secure and bound to the host if the public URL is https', async () => {
+  const secure = await startService({}, { database: service.database, publicUrl: 'https://sitekeeper.example.com' });
+  try {
+    const account = await secure.createUser(password);
+    const { headers } = await createSession(account.email, password, secure.anonymous);
+    expect(headers.get('Set-Cookie')).toMatch(
+      /^__Host-sitekeeper_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+  } finally {
+    await secure.stop();
+  }
+});
+
+test('stores only hashes of the cookie and the password', async () => {
+  const { Cookie } = await signIn(service, user.email);
+  const rows = await service.database.asUser(user.id, (em) =>
+    em.execute('select row_to_json(s)::text || (select row_to_json(u)::text from users u) as row from sessions s'),
+  );
+  expect(Cookie).toMatch(/=.{43}$/);
+  expect(JSON.stringify(rows)).not.toContain(Cookie.split('=')[1]);
+  expect(JSON.stringify(rows)).not.toContain(password);
+  expect(JSON.stringify(rows)).toContain('$argon2id$');
+});
+
+test('returns the same 401 for a wrong password, an unknown account and an account without a password', async () => {
+  const withoutPassword = await service.createUser();
+  const responses = [];
+  for (const json of [
+    { email: user.email, password: wrongPassword },
+    { email: 'nobody@example.com', password },
+    { email: withoutPassword.email, password },
+  ]) {
+    // With the same request id the bodies can be compared byte by byte.
+    responses.push(await service.anonymous.post('/api/session', { json, headers: { 'X-Request-Id': 'same' } }));
+  }
+  expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect([responses[0]?.status, responses[0]?.body.code]).toEqual([401, 'invalid_credentials']);
+  expect(responses[0]?.body.detail).toBe('The e-mail address or the password is wrong.');
+});
+
+test('takes as long for an unknown account as for a wrong password', async () => {
+  const measure = async (email: string) => {
+    const start = performance.now();
+    await createSession(email, wrongPassword);
+    return performance.now() - start;
+  };
+  const other = await service.createUser(password);
+  for (let call = 0; call < 5; call++) await measure(other.email);
+  // Other work on the machine makes some requests slower and none faster. So the fastest of each kind are compared, and the
+  // two kinds take turns.
+  const [wrong, unknown]: [number[], number[]] = [[], []];
+  for (let call = 0; call < 5; call++) {
+    wrong.push(await measure(user.email));
+    unknown.push(await measure(`unknown${call}@example.com`));
+  }
+  // Without the hash, an unknown account would be at least four times as fast.
+  expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...wrong) / 2);
+});
+
+test('after 5 failures in 15 minutes, locks the account for that client address, even for the right password', async () => {
+  const behindProxy = await startService({ trustedProxies: ['loopback'] }, { database: service.database });
+  try {
+    const createFrom = (address: string, given: string) =>
+      createSession(user.email, given, new ApiClient(behindProxy.url, { 'X-Forwarded-For': address }));
+    for (let failure = 0; failure < 5; failure++) expect((await createFrom('192.0.2.1', wrongPassword)).status).toBe(401);
+    const { status, headers, body } = await createFrom('192.0.2.1', password);
+    expect([status, body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(headers.get('Retry-After'))).toBeGreaterThan(800);
+    expect(body.detail).toBe(`Too many failed attempts. Retry in ${headers.get('Retry-After')} seconds.`);
+    expect((await createFrom('192.0.2.2', password)).status).toBe(201);
+  } finally {
+    await behindProxy.stop();
+  }
+});
+
+test('counts concurrent failures exactly, and does not count successes', async () => {
+  const responses = await Promise.all(Array.from({ length: 12 }, () => createSession(user.email, wrongPassword)));
+  expect(responses.filter(({ status }) => status === 401)).toHaveLength(5);
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(7);
+  const other = await service.createUser(password);
+  for (let call = 0; call < 8; call++) expect((await createSession(other.email, password)).status).toBe(201);
+});
+
+test('returns 403 for a request from another origin', async () => {
+  const { status, body } = await service.anonymous.post('/api/session', {
+    json: { email: user.email, password },
+    headers: { Origin: 'https://evil.example.com' },
+  });
+  expect([status, body.code]).toEqual([403, 'cross_origin']);
+});
+
+test.each([
+  ['no password', { email: 'a@example.com' }, '/password', 'is required'],
+  ['no e-mail address', { password }, '/email', 'is required'],
+  ['an invalid e-mail address', { email: 'a', password }, '/email', 'must be an e-mail address'],
+  ['an unknown field', { email: 'a@example.com', password, remember: true }, '/remember', 'is not a known field'],
+])('returns 422 for %s', async (_, json, pointer, message) => {
+  const { status, body } = await service.anonymous.post('/api/session', { json });
+  expect(status).toBe(422);
+  expect(body.errors).toEqual([expect.objectContaining({ in: 'body', pointer, message })]);
+});

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run, waitUntilListening } from '../support/process.ts';
+import { runCommand } from './run-command.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sitekeeper-user-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const email = 'ada@example.com';
+
+// One test, because each command starts the embedded database again.
+test('an operator adds a user and a key, sets a password and deletes the user; the log contains no secret', async () => {
+  expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
+    code: 0,
+    printed: 'Added user 1 (ada@example.com).\n',
+  });
+  expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
+    code: 1,
+    printed: 'There already is an account with the address ada@example.com.\n',
+  });
+  expect(await runCommand(folder, ['user', 'password', 'ADA@example.com'], { input: 'second password\n' })).toEqual({
+    code: 0,
+    printed: 'Set the password of ADA@example.com and ended every session.\n',
+  });
+  const scopes = ['--scopes', 'websites:read,websites:write'];
+  const created = await runCommand(folder, ['key', 'create', '--user', email, '--name', 'CI', ...scopes]);
+  const key = created.printed.trim();
+  expect(key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
+
+  const secrets = [
+    key,
+    'first password',
+    'second password',
+    'mistyped password',
+    'website password',
+    'stkp_mistyped',
+    'secret-idempotency',
+  ];
+  const log = await logWhileServing(async (url) => {
+    const authorization = { Authorization: `Bearer ${key}` };
+    expect((await signIn(url, 'first password')).status).toBe(401);
+    const cookie = (await signIn(url, 'second password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    expect(cookie).toContain('sitekeeper_session=');
+    expect((await fetch(`${url}/api/session`, { headers: { Cookie: cookie } })).status).toBe(200);
+    await signIn(url, 'mistyped password');
+    const form = new URLSearchParams({ domain: 'ada.example', privacy: '2', password: 'website password' });
+    expect((await fetch(`${url}/api/v1/websites`, { method: 'POST', headers: authorization, body: form })).status).toBe(201);
+    expect((await fetch(`${url}/api/monitors?token=${key}`, { headers: authorization })).status).toBe(403);
+    const response = await fetch(`${url}/api/keys`, {
+      method: 'POST',
+      headers: { Cookie: cookie, 'Content-Type': 'application/json', 'Idempotency-Key': 'secret-idempotency' },
+      body: JSON.stringify({ name: 'Second', scopes: ['monitors:read'] }),
+    });
+    const secondKey = ((await response.json()) as { data: { key: string } }).data.key;
+    await fetch(`${url}/api/keys`, { headers: { Authorization: 'Bearer stkp_mistyped' } });
+    secrets.push(secondKey, cookie.split('=')[1] ?? '');
+  });
+  expect(secrets).toHaveLength(9);
+  for (const secret of secrets) expect([secret, secret.length > 8, log.includes(secret)]).toEqual([secret, true, false]);
+  expect(log).toContain('"operation":"createWebsite"');
+
+  expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
+    code: 0,
+    printed: 'Deleted user 1 (ada@example.com) and all of their data.\n',
+  });
+  expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
+    code: 1,
+    printed: 'There is no account with the address ada@example.com.\n',
+  });
+}, 60_000);
+
+test.each([
+  [['user', 'add', 'nonsense'], 'x'.repeat(10), 'Invalid configuration. "nonsense" is not an e-mail address\n'],
+  [['user', 'add', 'root@localhost'], 'a password\n', 'Invalid configuration. "root@localhost" is not an e-mail address\n'],
+  [['user', 'add', 'b@example.com'], 'short\n', 'Invalid configuration. the password must have 8 to 128 characters\n'],
+])('%j is rejected in one line', async (args, input, printed) => {
+  expect(await runCommand(folder, args, { input })).toEqual({ code: 1, printed });
+});
+
+const signIn = (url: string, password: string) =>
+  fetch(`${url}/api/session`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+
+/** Runs the service on the folder with the most detailed log, and returns the log after it has stopped. */
+async function logWhileServing(work: (url: string) => Promise<void>): Promise<string> {
+  const service = run(folder, { PORT: '0', LOG_LEVEL: 'trace' });
+  try {
+    await work(await waitUntilListening(service));
+  } finally {
+    service.child.kill('SIGTERM');
+    await service.ended;
+  }
+  return service.printed();
+}

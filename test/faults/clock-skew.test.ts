@@ -1,0 +1,92 @@
+// Workers whose clock is wrong.
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { urlOf } from '../support/database.ts';
+import type { RunningProcess } from '../support/process.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { startWebServer, type WebServer } from '../support/web-server.ts';
+import { createMonitors } from './support/create-monitors.ts';
+import { Deployment } from './support/deployment.ts';
+import { guarantee } from './support/guarantee.ts';
+
+let service: TestService;
+let user: TestUser;
+let target: WebServer;
+let deployment: Deployment;
+
+beforeAll(async () => {
+  service = await startService({ netAllow: ['127.0.0.0/8'] });
+  user = await service.createUser();
+  target = await startWebServer();
+  deployment = await Deployment.create({ DATABASE_URL: urlOf(service.database), METRICS_PORT: '0' });
+});
+afterAll(async () => {
+  await deployment?.remove();
+  await target?.close();
+  await service?.stop();
+});
+
+const queryAsEngine = <Row>(sql: string, parameters: unknown[] = []) =>
+  service.database.asEngine((em) => em.execute<Row[]>(sql, parameters));
+
+/** Settings of a process whose wall clock is off by so many hours. Its monotonic clock is correct. */
+const clockOffBy = (hours: number) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    `const realNow = Date.now; const now = () => Reflect.apply(realNow, Date, []) + ${hours} * 3600_000;
+     globalThis.Date = class extends Date { constructor(...args) { super(...(args.length ? args : [now()])); } static now() { return now(); } };`,
+  )}`,
+});
+
+guarantee(
+  21,
+  'With worker clocks that are off by an hour, no check is repeated or skipped',
+  async () => {
+    const rounds = 3;
+    await createMonitors(service.database, user.id, target.url, 400);
+    const monitors = await deleteMonitorsDueWithin(300);
+    await queryAsEngine('update monitors set next_check_at = null returning id');
+    const workers = await Promise.all([{}, clockOffBy(1), clockOffBy(-1)].map((settings) => deployment.startWorker(settings)));
+    for (let round = 1; round <= rounds; round++) {
+      // The checks are spread over a moment, so that every worker claims some of them.
+      await queryAsEngine(`update monitors set next_check_at = now() + random() * interval '1.5 seconds' returning id`);
+      await expect.poll(countChecks, { timeout: 60_000 }).toBe(round * monitors);
+    }
+    await delay(1000); // A repeated check would arrive in this time.
+    expect([await countChecks(), target.requests.length]).toEqual([rounds * monitors, rounds * monitors]);
+    const [unevenlyChecked] = await queryAsEngine<{ count: number }>(
+      `select count(*)::int as count from check_hours h join monitors m on m.id = h.monitor_id
+        group by h.monitor_id having sum(h.checks) <> ? or bool_or(abs(extract(epoch from now() - m.last_checked_at)) > 600)`,
+      [rounds],
+    );
+    expect(unevenlyChecked).toBeUndefined();
+    const shares = await Promise.all(workers.map(checksOf));
+    expect(Math.min(...shares)).toBeGreaterThan(0);
+    return `${rounds} × ${monitors} checks, each made once: ${shares[0]} by the worker with the correct time, ${shares[1]} an hour ahead, ${shares[2]} an hour behind`;
+  },
+  240_000,
+);
+
+/**
+ * The next check of a monitor is at its own phase of the day. Deletes the monitors whose phase is near, because they would
+ * be due again during the test. Returns the number of monitors that are left.
+ */
+async function deleteMonitorsDueWithin(seconds: number): Promise<number> {
+  return service.database.asUser(user.id, async (em) => {
+    const secondsToPhase = '((id * 7919) % 86400 + 86400 - extract(epoch from now())::bigint % 86400) % 86400';
+    await em.execute(`delete from monitors where ${secondsToPhase} < ?`, [seconds], 'run');
+    const [left] = await em.execute<{ count: number }[]>('select count(*)::int as count from monitors');
+    return left?.count ?? 0;
+  });
+}
+
+async function countChecks(): Promise<number> {
+  const [row] = await queryAsEngine<{ count: number }>('select coalesce(sum(checks), 0)::int as count from check_hours');
+  return row?.count ?? 0;
+}
+
+/** Returns the number of checks in the worker's own metrics. */
+async function checksOf({ printed }: RunningProcess): Promise<number> {
+  const [, url = ''] = /Metrics on (http:[^"\s]+)/.exec(printed()) ?? [];
+  const [, count] = /^sitekeeper_checks_total\{type="http",outcome="up"\} (\d+)/m.exec(await (await fetch(url)).text()) ?? [];
+  return Number(count ?? 0);
+}

@@ -1,0 +1,50 @@
+// Many workers that claim overdue monitors at the same time.
+import { afterAll, beforeAll, expect } from 'vitest';
+import { claimDueMonitors, leaseSeconds } from '../../src/monitoring/engine/claim.ts';
+import { reopen } from '../support/database.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { createMonitors } from './support/create-monitors.ts';
+import { guarantee } from './support/guarantee.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+guarantee(
+  22,
+  'Four workers on 100,000 overdue monitors claim none twice',
+  async () => {
+    const monitors = 100_000;
+    await createMonitors(service.database, user.id, 'https://shop.example', monitors);
+    const countDue = () =>
+      service.database.asEngine((em) =>
+        em.execute<{ count: number }[]>('select count(*)::int as count from monitors where next_check_at <= now()'),
+      );
+    await expect.poll(async () => (await countDue())[0]?.count, { timeout: 20_000, interval: 500 }).toBe(monitors);
+    const workers = await Promise.all([1, 2, 3, 4].map(() => reopen(service.database)));
+    const start = performance.now();
+    const claimed = await Promise.all(
+      workers.map(async (worker) => {
+        const ids: number[] = [];
+        // Later, the first claims would expire and could be claimed again.
+        while (performance.now() - start < (leaseSeconds - 1) * 1000) {
+          const claims = await worker.asEngine((em) => claimDueMonitors(em, 500));
+          if (claims.length === 0) break;
+          for (const { id } of claims) ids.push(id);
+        }
+        return ids;
+      }),
+    );
+    const seconds = (performance.now() - start) / 1000;
+    await Promise.all(workers.map((worker) => worker.close()));
+    const all = claimed.flat();
+    expect([all.length, new Set(all).size]).toEqual([monitors, monitors]);
+    return `${all.length} claims in ${seconds.toFixed(1)} s (${claimed.map((ids) => ids.length).join(', ')}), none twice`;
+  },
+  120_000,
+);

@@ -1,0 +1,301 @@
+// Targets that an attacker has chosen: addresses that checks and webhooks must not reach, and servers that attack the check.
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { checkHttp } from '../../src/monitoring/checks/http.ts';
+import { checkPing } from '../../src/monitoring/checks/ping.ts';
+import { parseRanges } from '../../src/net/addresses.ts';
+import { Pinger } from '../../src/net/ping.ts';
+import type { Net } from '../../src/net/resolve.ts';
+import { createAuthority, trust } from '../support/certificates.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { type ReceivedRequest, scripts, startWebServer, type WebServer } from '../support/web-server.ts';
+import { guarantee } from './support/guarantee.ts';
+
+// 127.0.0.2 represents the public internet, and 127.0.0.1 the operator's network. Both servers listen on the same port, so that
+// a request that is redirected to the other address reaches a server.
+const [publicAddress, privateAddress] = ['127.0.0.2', '127.0.0.1'];
+/** The results of successive DNS lookups of a name. The last one is repeated. */
+const lookups = new Map<string, string[][]>();
+const net: Net = {
+  allow: parseRanges([publicAddress]),
+  async lookup(hostname) {
+    const results = lookups.get(hostname) ?? [];
+    const addresses = (results.length > 1 ? results.shift() : results[0]) ?? [];
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  },
+};
+
+let publicServer: WebServer;
+let privateServer: WebServer;
+let slackServer: WebServer;
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  trust(authority);
+  const certificate = await authority.issue('hooks.slack.com');
+  publicServer = await startWebServer({ host: publicAddress });
+  privateServer = await startWebServer({ host: privateAddress, port: publicServer.port });
+  slackServer = await startWebServer({ host: publicAddress, certificate });
+  service = await startService({}, { net, engine: true });
+  user = await service.createUser();
+});
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([publicServer.close(), privateServer.close(), slackServer.close()]);
+});
+
+const privateHosts = [
+  '127.0.0.1',
+  '127.0.0.1.',
+  '2130706433',
+  '017700000001',
+  '0177.0.0.1',
+  '0x7f000001',
+  '0x7f.0x0.0x0.0x1',
+  '127.1',
+  '127.0.1',
+  '１２７.０.０.１',
+  '127。0。0。1',
+  '①②⑦.0.0.1',
+  '0.0.0.0',
+  '0',
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.0.1',
+  '169.254.169.254',
+  '2852039166',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  '[::]',
+  '[::1]',
+  '[::127.0.0.1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::ffff:169.254.169.254]',
+  '[::ffff:0:127.0.0.1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[64:ff9b:1::7f00:1]',
+  '[2002:7f00:1::]',
+  '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
+  '[fd00:ec2::254]',
+  '[fe80::1]',
+  'localhost',
+  'localhost.',
+  'LOCALHOST',
+  'db.localhost',
+  'ｌｏｃａｌｈｏｓｔ',
+];
+
+guarantee(17, 'Private addresses are rejected for checks and webhooks in every spelling', async () => {
+  let rejections = 0;
+  for (const host of privateHosts) {
+    const bare = host.replace(/^\[|\]$/g, '');
+    for (const json of [
+      { type: 'http', url: `http://${host}:${privateServer.port}/` },
+      { type: 'http', url: `https://${host}/` },
+      { type: 'ping', url: bare },
+      { type: 'ping', url: `http://${host}/` },
+    ]) {
+      const { status, body } = await user.api.post('/api/monitors', { json: { friendly_name: 'M', ...json } });
+      expect([json, status, body.errors]).toEqual([json, 422, [expect.objectContaining({ pointer: '/url', code: 'address_not_allowed' })]]);
+      rejections++;
+    }
+    const webhook = { provider_type: 'slack', webhook_url: `https://${host}:${privateServer.port}/services/T0/B0/x` };
+    const response = await user.api.post('/api/providers', { json: webhook });
+    expect([host, response.status, response.body.errors?.[0].pointer]).toEqual([host, 422, '/webhook_url']);
+    // The check rejects the address as well: the monitor may be older than the rule or the operator's setting.
+    expect([host, await checkHttp(`http://${host}:${privateServer.port}/`, net)]).toEqual([host, notAllowed]);
+    expect([host, await checkPing(bare, net, pingRecorder.pinger)]).toEqual([host, notAllowed]);
+    rejections += 3;
+  }
+  // A name is checked when it is used, by the addresses that it resolves to.
+  for (const address of ['127.0.0.1', '0.0.0.0', '10.0.0.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', ...ipv6]) {
+    lookups.set('shop.example', [[address]]).set('hooks.slack.com', [[address]]);
+    expect([address, await checkHttp(`http://shop.example:${privateServer.port}/`, net)]).toEqual([address, notAllowed]);
+    expect([address, await checkPing('shop.example', net, pingRecorder.pinger)]).toEqual([address, notAllowed]);
+    const { status, body } = await testWebhook();
+    expect([address, status, body.detail]).toEqual([address, 502, expect.stringContaining('address not allowed')]);
+    rejections += 3;
+  }
+  expect([privateServer.connections, slackServer.connections, pingRecorder.addresses]).toEqual([0, 0, []]);
+  return `${privateHosts.length} spellings, ${rejections} rejections, 0 connections, 0 echo requests`;
+});
+
+const ipv6 = ['::', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:0:4136:e378:8000:63bf:3fff:fdd2', 'fd00:ec2::254'];
+const notAllowed = { up: false, cause: 'address_not_allowed', statusCode: null };
+
+/** Sends no echo requests, and records the addresses that they would go to. */
+const pingRecorder = {
+  addresses: [] as string[],
+  pinger: new Pinger(
+    Promise.resolve(async (addresses: string[]) => {
+      pingRecorder.addresses.push(...addresses);
+      return new Map(addresses.map((address) => [address, 1]));
+    }),
+  ),
+};
+
+/** Creates a new user for each test notification, because their number per user is limited. */
+async function testWebhook() {
+  const { api } = await service.createUser();
+  const webhook = { provider_type: 'slack', webhook_url: `https://hooks.slack.com:${slackServer.port}/services/T0/B0/x` };
+  const { body } = await api.post('/api/providers', { json: webhook });
+  return api.post(`/api/providers/${body.data.id}/test`);
+}
+
+guarantee(
+  18,
+  'A name that resolves to a public address first and to a private one later, or to both, is rejected before anything is sent to the private one',
+  async () => {
+    for (const server of [publicServer, privateServer, slackServer]) Object.assign(server, { connections: 0, script: scripts.respond() });
+    lookups.set('rebind.example', [[publicAddress], [privateAddress]]);
+    const id = await createMonitor(`http://rebind.example:${publicServer.port}/`);
+    await expect.poll(async () => (await readMonitor(id)).status, { timeout: 15_000 }).toBe('up');
+    await makeDue();
+    await expect.poll(async () => (await readMonitor(id)).last_error, { timeout: 15_000 }).toBe('address_not_allowed');
+    expect(publicServer.connections).toBe(1);
+
+    lookups.set('both.example', [[publicAddress, privateAddress]]).set('reversed.example', [[privateAddress, publicAddress]]);
+    for (const name of ['both.example', 'reversed.example']) {
+      expect(await checkHttp(`http://${name}:${publicServer.port}/`, net)).toEqual(notAllowed);
+      expect(await checkPing(name, net, pingRecorder.pinger)).toEqual(notAllowed);
+      lookups.set('hooks.slack.com', lookups.get(name) ?? []);
+      expect((await testWebhook()).body.detail).toContain('address not allowed');
+    }
+    expect(publicServer.connections).toBe(1);
+
+    // A redirect resolves the name again, even on the same host.
+    lookups.set('rebind.example', [[publicAddress], [privateAddress]]);
+    publicServer.script = scripts.redirect(`http://rebind.example:${publicServer.port}/again`);
+    expect(await checkHttp(`http://rebind.example:${publicServer.port}/`, net)).toEqual(notAllowed);
+    lookups.set('hooks.slack.com', [[publicAddress], [privateAddress]]);
+    expect((await testWebhook()).status).toBe(200);
+    expect((await testWebhook()).status).toBe(502);
+    expect([privateServer.connections, slackServer.connections, pingRecorder.addresses]).toEqual([0, 1, []]);
+    return `${publicServer.connections + slackServer.connections} connections to public addresses, ${privateServer.connections} to private ones`;
+  },
+);
+
+guarantee(
+  19,
+  'A target that redirects to a private address or in a loop, or sends a gzip bomb, an endless body or a slow body, is down with a clear cause; size and time are limited, and nothing leaks',
+  async () => {
+    Object.assign(privateServer, { connections: 0 });
+    const closed: { bytes: number; ms: number }[] = [];
+    publicServer.script = (request, response) => {
+      const { socket } = response;
+      const start = performance.now();
+      socket?.once('close', () => closed.push({ bytes: socket.bytesWritten, ms: performance.now() - start }));
+      hostileScripts[request.path.slice(1)]?.(request, response);
+    };
+    lookups.set('hostile.example', [[publicAddress]]);
+    const causes: Record<string, string> = {
+      private: 'address_not_allowed',
+      scheme: 'the redirect is not http or https',
+      loop: 'too many redirects',
+      bomb: 'the response did not end within 2000000 bytes',
+      endless: 'the response did not end within 2000000 bytes',
+      headers: 'the response is not valid HTTP',
+      garbage: 'the response is not valid HTTP',
+      drip: 'timed out after 10 s',
+    };
+    const ids = new Map<string, number>();
+    for (const path of Object.keys(causes)) ids.set(path, await createMonitor(`http://hostile.example:${publicServer.port}/${path}`));
+    const statuses = async () => {
+      await makeDue(); // A failure is confirmed by further checks. This skips the time between them.
+      return Promise.all([...ids.values()].map(async (id) => (await readMonitor(id)).status));
+    };
+    await expect.poll(statuses, { timeout: 90_000, interval: 500 }).toEqual([...ids].map(() => 'down'));
+    for (const [path, id] of ids) {
+      const { body, text } = await user.api.get(`/api/monitors/${id}/incidents`);
+      expect([path, body.data[0].cause]).toEqual([path, causes[path]]);
+      expect(`${text}${JSON.stringify(await readMonitor(id))}`).not.toContain('hidden');
+    }
+    const mostBytes = Math.max(...closed.map(({ bytes }) => bytes));
+    const longestMs = Math.max(...closed.map(({ ms }) => ms));
+    expect(mostBytes).toBeLessThan(16 * 2 ** 20); // This includes the socket buffers of both sides.
+    expect(longestMs).toBeLessThan(25_000); // The timeout is 10 s. The rest is for a slow machine.
+    expect(privateServer.connections).toBe(0);
+    // A long body is no failure if its length is known.
+    expect(await checkHttp(`http://hostile.example:${publicServer.port}/download`, net)).toMatchObject({ up: true });
+    return `${ids.size} targets, all down with their cause; at most ${(mostBytes / 2 ** 20).toFixed(1)} MiB received, longest ${(longestMs / 1000).toFixed(1)} s`;
+  },
+  150_000,
+);
+
+/** 10 KB that decompress to 10 MB. Repeated, they are still one valid gzip stream. */
+const bombChunk = gzipSync(Buffer.alloc(10_000_000));
+
+const hostileScripts: Record<string, (request: ReceivedRequest, response: ServerResponse) => void> = {
+  private: (...args) => scripts.redirect(`http://${privateAddress}:${privateServer.port}/?token=hidden`)(...args),
+  scheme: scripts.redirect('file:///etc/hidden'),
+  loop: scripts.redirect('/loop'),
+  endless: scripts.endless(),
+  drip: scripts.drip(),
+  bomb: (request, response) => {
+    response.setHeader('content-encoding', 'gzip');
+    scripts.endless(200, bombChunk)(request, response);
+  },
+  headers: (_, response) => void response.socket?.end(`HTTP/1.1 200 OK\r\n${'X-Hidden: hidden\r\n'.repeat(20_000)}\r\n`),
+  garbage: (_, response) => void response.socket?.end('hidden hidden hidden\r\n\r\n'),
+  download: (_, response) => {
+    response.writeHead(200, { 'content-length': 1e9 });
+    response.write(Buffer.alloc(1_000_000));
+  },
+};
+
+guarantee(20, 'Ping targets such as -f, ;id and $(id), and names that resolve to loopback, are rejected', async () => {
+  const existing = await createMonitor('93.184.215.14', 'ping');
+  const targets = [
+    '-f',
+    '-c1',
+    '--help',
+    ';id',
+    '$(id)',
+    '`id`',
+    '|id',
+    '&&id',
+    '8.8.8.8 -f',
+    '8.8.8.8;id',
+    '8.8.8.8\n-f',
+    "';id;'",
+    '-f.example',
+  ];
+  targets.push('example.com/-f', 'user@example.com', '', ' ', 'a'.repeat(300), '-', '@file', '%s', '*', '~', 'fe80::1%eth0');
+  for (const url of targets) {
+    const created = await user.api.post('/api/monitors', { json: { friendly_name: 'M', type: 'ping', url } });
+    const updated = await user.api.put(`/api/monitors/${existing}`, { json: { url } });
+    expect([url, created.status, updated.status]).toEqual([url, 422, 422]);
+    // Even if the target were in the database, it would not reach the ping program.
+    const result = await checkPing(url, net, pingRecorder.pinger);
+    expect([url, result]).toEqual([url, expect.objectContaining({ up: false })]);
+  }
+  lookups
+    .set('loop.example', [['127.0.0.1']])
+    .set('loop6.example', [['::1']])
+    .set('mixed.example', [['8.8.8.8', '127.0.0.1']]);
+  for (const name of ['loop.example', 'loop6.example', 'mixed.example', 'localhost']) {
+    expect([name, await checkPing(name, net, pingRecorder.pinger)]).toEqual([name, notAllowed]);
+  }
+  expect(pingRecorder.addresses).toEqual([]);
+  return `${targets.length} targets and 4 names rejected, 0 echo requests`;
+});
+
+async function createMonitor(url: string, type = 'http'): Promise<number> {
+  return (await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url, type } })).body.data.id;
+}
+
+async function readMonitor(id: number) {
+  return (await user.api.get(`/api/monitors/${id}`)).body.data;
+}
+
+function makeDue() {
+  return service.database.asEngine((em) =>
+    em.execute(`update monitors set next_check_at = now() where claim_token is null and status <> 'down'`, [], 'run'),
+  );
+}

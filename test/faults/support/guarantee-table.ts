@@ -1,0 +1,25 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/** The guarantees are numbered from 1 to this number. */
+const guaranteeCount = 23;
+
+/** Prints every guarantee with what was measured and whether it held. In CI the run fails if one of them was not tested. */
+export default class GuaranteeTable implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]).filter((test) => test.result().state !== 'skipped');
+    const rows = tests
+      .flatMap((test) => {
+        const { guarantee } = test.meta();
+        return guarantee ? [{ ...guarantee, held: test.result().state === 'passed' }] : [];
+      })
+      .toSorted((a, b) => a.number - b.number);
+    console.log('\n| # | guarantee | measured | held |\n|---|---|---|---|');
+    for (const { number, title, measured = '', held } of rows)
+      console.log(`| ${number} | ${title} | ${measured} | ${held ? 'yes' : 'NO'} |`);
+    console.log(`\n${rows.filter(({ held }) => held).length} of ${guaranteeCount} guarantees held.`);
+    const isComplete = rows.length === guaranteeCount && rows.every(({ number }, index) => number === index + 1);
+    if (isComplete || !process.env.CI) return;
+    console.error(`The table is incomplete or has a number twice: it must have the guarantees 1 to ${guaranteeCount}.`);
+    process.exitCode = 1;
+  }
+}

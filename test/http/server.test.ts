@@ -1,0 +1,106 @@
+// What the HTTP server rejects before a request reaches the application. No application is needed for that.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HttpServer, listen } from '../../src/http/server.ts';
+import { expectRawProblem, type RawResponse, rawExchange } from '../support/raw-http.ts';
+
+let server: HttpServer;
+
+beforeAll(async () => {
+  server = await listen({ host: '127.0.0.1', port: 0 });
+  server.setHandler((_, response) => response.end('ok'));
+});
+afterAll(() => server.close());
+
+const host = 'Host: x\r\nConnection: close\r\n';
+const headers = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: 1\r\n`).join('');
+
+function expectProblem(response: RawResponse, status: number, code: string, title: string, detail: string) {
+  expectRawProblem(response, status, code, detail);
+  expect(JSON.parse(response.body)).toEqual({
+    type: `${server.url}/docs/problems/${code}`,
+    title,
+    status,
+    detail,
+    instance: '/',
+    code,
+    request_id: expect.any(String),
+  });
+}
+
+test.each([
+  ['text that is not HTTP', 'NOT HTTP\r\n\r\n', 'The request is not valid HTTP.'],
+  ['a body that ends before its Content-Length', `POST / HTTP/1.1\r\n${host}Content-Length: 9\r\n\r\n{}`, 'The request is not valid HTTP.'],
+  ['a request without Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 'The Host header is missing.'],
+  ['a proxy request', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'This service is not a proxy.'],
+])('returns 400 for %s', async (_, request, detail) => {
+  const isCut = request.includes('Content-Length');
+  // A handler that responds before the body is complete would hide that the body ends too early.
+  if (isCut) server.setHandler((incoming) => incoming.on('error', () => {}).resume());
+  const response = await rawExchange(server.url, (socket) => (isCut ? socket.end(request) : socket.write(request)));
+  server.setHandler((_, reply) => reply.end('ok'));
+  expectProblem(response, 400, 'malformed_request', 'Malformed request', detail);
+});
+
+test('returns 431 for more than 16 KiB of headers', async () => {
+  const title = 'Request headers too large';
+  const detail = 'The headers can be at most 16 KiB in total.';
+  for (const request of [
+    `GET / HTTP/1.1\r\n${host}X-Long: ${'x'.repeat(17 * 1024)}\r\n\r\n`,
+    `GET /${'x'.repeat(17 * 1024)} HTTP/1.1\r\n${host}\r\n`,
+  ]) {
+    expectProblem(await rawExchange(server.url, request), 431, 'headers_too_large', title, detail);
+  }
+  expect((await rawExchange(server.url, `GET / HTTP/1.1\r\n${host}X-Long: ${'x'.repeat(15 * 1024)}\r\n\r\n`)).status).toBe(200);
+});
+
+test('returns 431 for more than 200 headers, however short they are', async () => {
+  const title = 'Request headers too large';
+  const detail = 'A request can have at most 200 headers.';
+  const send = (count: number) => rawExchange(server.url, `GET / HTTP/1.1\r\n${host}${headers(count)}\r\n`);
+  // Host and Connection are the other two.
+  expect((await send(198)).status).toBe(200);
+  for (const count of [199, 500]) expectProblem(await send(count), 431, 'headers_too_large', title, detail);
+  // The parser counts some bytes for each header, so that 1,000 headers are also too many bytes.
+  expectRawProblem(await send(1000), 431, 'headers_too_large', '1,000 headers');
+});
+
+test.concurrent.each([
+  ['request without the end of its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['request without the end of its body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"'],
+])('returns 408 after 6 seconds for a %s', async (_, start) => {
+  const slow = await listen({ host: '127.0.0.1', port: 0 });
+  slow.setHandler((request) => request.on('error', () => {}).resume());
+  try {
+    const response = await rawExchange(slow.url, start);
+    expectRawProblem(response, 408, 'request_timeout', start);
+    expect(JSON.parse(response.body)).toMatchObject({
+      title: 'Request timeout',
+      detail: 'The request did not arrive within 6 seconds.',
+    });
+    expect(response.ms).toBeGreaterThan(5900);
+  } finally {
+    await slow.close();
+  }
+});
+
+test('returns 503 until a handler is set, and for /readyz once it drains', async () => {
+  const starting = await listen({ host: '127.0.0.1', port: 0 });
+  const get = async (path: string) => {
+    const response = await fetch(starting.url + path);
+    return [response.status, response.headers.get('Connection'), response.headers.get('Retry-After'), await response.text()] as const;
+  };
+  try {
+    const [status, , retryAfter, text] = await get('/readyz');
+    expect([status, retryAfter]).toEqual([503, '1']);
+    expect(JSON.parse(text)).toMatchObject({ code: 'unavailable', title: 'Service unavailable', detail: 'The service is starting.' });
+    starting.setHandler((_, response) => response.end('ok'));
+    expect(await get('/readyz')).toEqual([200, 'keep-alive', null, 'ok']);
+    starting.drain();
+    expect(await get('/api/monitors')).toEqual([200, 'close', null, 'ok']);
+    const [drainingStatus, connection, , drainingText] = await get('/readyz');
+    expect([drainingStatus, connection]).toEqual([503, 'close']);
+    expect(JSON.parse(drainingText)).toMatchObject({ code: 'unavailable', detail: 'The service is shutting down.' });
+  } finally {
+    await starting.close();
+  }
+});

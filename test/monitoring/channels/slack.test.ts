@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { createChannels } from '../../../src/monitoring/channels/channels.ts';
+import { webhookError } from '../../../src/monitoring/channels/slack.ts';
+import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { scripts } from '../../support/web-server.ts';
+import { externalAddress, failureOf, internalAddress, message, startHttpChannels } from './http-channels.ts';
+
+let setup: Awaited<ReturnType<typeof startHttpChannels>>;
+
+beforeAll(async () => {
+  setup = await startHttpChannels();
+});
+beforeEach(() => {
+  setup.clearRequests();
+  setup.slack.script = scripts.respond('ok');
+});
+afterAll(() => setup.close());
+
+const send = (what = message, settings: { channel?: string | null; username?: string | null } = {}) =>
+  setup.channels.slack.send({ webhookUrl: setup.webhookUrl, ...settings }, what);
+const sentBody = () => JSON.parse(setup.slack.requests[0]?.body ?? '');
+
+describe('request', () => {
+  test('escapes the text, so that it cannot mention people or contain markup', async () => {
+    await send({ ...message, text: '<!channel> & <@U1>' }, { channel: null, username: null });
+    expect(setup.slack.requests[0]?.headers['content-type']).toBe('application/json');
+    expect(sentBody()).toEqual({ text: '&lt;!channel&gt; &amp; &lt;@U1&gt;', mrkdwn: false, unfurl_links: false, unfurl_media: false });
+  });
+
+  test('contains the channel and the user name', async () => {
+    await send(message, { channel: '#ops', username: 'Keeper' });
+    expect(sentBody()).toMatchObject({ channel: '#ops', username: 'Keeper' });
+  });
+
+  test('contains the test message', async () => {
+    await send(testMessage('slack'));
+    expect(sentBody().text).toMatch(/^🔔 Test notification /);
+  });
+});
+
+test('every 2xx response counts as accepted, even with an endless body', async () => {
+  setup.slack.script = scripts.endless();
+  await send();
+});
+
+test('does not call a stored webhook whose host is no longer allowed', async () => {
+  const webhookUrl = `https://other.example:${setup.slack.port}/services/hidden`;
+  expect(await failureOf(setup.channels.slack.send({ webhookUrl }, message))).toMatchObject({
+    permanent: true,
+    message: 'The Slack webhook URL must be an https URL on hooks.slack.com.',
+  });
+  expect(setup.slack.connections).toBe(0);
+});
+
+test('does not call a webhook whose name resolves to a private address', async () => {
+  const { delivery } = readConfig({ SLACK_HOSTS: 'chat.example.com' });
+  const net = { ...setup.net, lookup: async () => [externalAddress, internalAddress].map((address) => ({ address, family: 4 })) };
+  const webhookUrl = `https://chat.example.com:${setup.internal.port}/hooks/hidden`;
+  expect(await failureOf(createChannels(delivery, net).slack.send({ webhookUrl }, message))).toMatchObject({
+    permanent: true,
+    message: 'Slack could not be reached: address not allowed: it is private, local or reserved.',
+  });
+  expect([setup.slack.connections, setup.internal.connections]).toEqual([0, 0]);
+});
+
+test('does not trust a certificate for another name', async () => {
+  const { delivery } = readConfig({ SLACK_HOSTS: 'chat.example.com' });
+  const webhookUrl = `https://chat.example.com:${setup.slack.port}/hooks/hidden`;
+  expect(await failureOf(createChannels(delivery, setup.net).slack.send({ webhookUrl }, message))).toMatchObject({
+    permanent: false,
+    message: 'Slack could not be reached: TLS certificate is for another name.',
+  });
+  expect(setup.slack.requests).toHaveLength(0);
+});
+
+test('requires no setting', () => {
+  expect(setup.channels.slack.missingSetting()).toBeUndefined();
+});
+
+describe('webhookError', () => {
+  const hosts = ['hooks.slack.com', 'chat.example.com'];
+
+  test.each(['https://hooks.slack.com/services/T/B/x', 'https://HOOKS.slack.com/anything', 'https://chat.example.com:8443/hooks/x'])(
+    'accepts %s',
+    (url) => expect(webhookError(url, hosts)).toBeUndefined(),
+  );
+
+  test.each([
+    'http://hooks.slack.com/services/T/B/x',
+    'https://hooks.slack.com.evil.example/services',
+    'https://hooks.slack.com@evil.example/services',
+    'https://evil.example/hooks.slack.com',
+    'https://evil.example\\@hooks.slack.com/',
+    'https://sub.hooks.slack.com/',
+    'https://127.0.0.1/',
+    'https://hooks.slack.com/a b',
+    'hooks.slack.com/services',
+    '',
+  ])('rejects %j', (url) => expect(webhookError(url, hosts)).toBe('must be an https URL on hooks.slack.com or chat.example.com'));
+
+  test('rejects a user name', () =>
+    expect(webhookError('https://me@hooks.slack.com/', hosts)).toBe('must not contain a user name or password'));
+});

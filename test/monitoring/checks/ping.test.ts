@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
+import { checkPing } from '../../../src/monitoring/checks/ping.ts';
+import { parseRanges } from '../../../src/net/addresses.ts';
+import { NetworkError } from '../../../src/net/network-error.ts';
+import { Pinger } from '../../../src/net/ping.ts';
+
+const loopback = { allow: parseRanges(['127.0.0.0/8']) };
+/** A pinger that returns the same response for every address. */
+const pingerWith = (response: number | NetworkError | undefined) =>
+  new Pinger(Promise.resolve(async (addresses) => new Map(response === undefined ? [] : addresses.map((address) => [address, response]))));
+
+test('a response is up with the response time', async () => {
+  expect(await checkPing('127.0.0.1', loopback, pingerWith(3))).toEqual({ up: true, responseTimeMs: 3 });
+});
+
+test('pings the host of a URL', async () => {
+  expect(await checkPing('http://127.0.0.1:8080/path', loopback, pingerWith(3))).toEqual({ up: true, responseTimeMs: 3 });
+});
+
+test('no response is down', async () => {
+  expect(await checkPing('127.0.0.1', loopback, pingerWith(undefined))).toEqual({
+    up: false,
+    cause: 'no reply to 3 echo requests',
+    statusCode: null,
+  });
+});
+
+test('an address that is not allowed is down with the cause address_not_allowed', async () => {
+  expect(await checkPing('127.0.0.1', { allow: [] }, pingerWith(3))).toEqual({
+    up: false,
+    cause: 'address_not_allowed',
+    statusCode: null,
+  });
+});
+
+test('an error of the ping program is a local failure', async () => {
+  const result = await checkPing('127.0.0.1', loopback, pingerWith(new NetworkError('local', 'ping failed: no permission')));
+  expect(result).toBeInstanceOf(LocalFailure);
+});
+
+test('a name whose DNS server does not respond is a local failure and does not delay other checks', async () => {
+  const lookup = (name: string) =>
+    name === 'shop.example' ? Promise.resolve([{ address: '127.0.0.1', family: 4 }]) : new Promise<never>(() => {});
+  const net = { ...loopback, lookup };
+  const pinger = pingerWith(1);
+  const unresponsive = checkPing('silent.example', net, pinger);
+  expect(await Promise.race([unresponsive, checkPing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
+  expect(await unresponsive).toBeInstanceOf(LocalFailure);
+  expect(await unresponsive).toMatchObject({ message: 'DNS did not respond, timed out after 10 s' });
+});

@@ -1,0 +1,29 @@
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { Database } from '../../../src/db/database.ts';
+import type { Claim } from '../../../src/monitoring/engine/claim.ts';
+
+export async function createMonitors(database: Database, userId: number, count: number) {
+  await database.asUser(userId, (em) =>
+    em.execute(
+      `insert into monitors (user_id, friendly_name, url) select ?, 'M ' || n, 'https://example.com/' || n from generate_series(1, ?) n`,
+      [userId, count],
+    ),
+  );
+}
+
+export function makeOverdue(em: SqlEntityManager, userId: number, by = '1 minute') {
+  return em.execute(`update monitors set next_check_at = now() - ?::interval where user_id = ?`, [by, userId], 'run');
+}
+
+/** Returns the seconds until the next check of each monitor. */
+export async function secondsUntilDue(em: SqlEntityManager, userId: number): Promise<number[]> {
+  const rows = await em.execute<{ due_in: number }[]>(
+    'select extract(epoch from next_check_at - now())::float8 as due_in from monitors where user_id = ? order by id',
+    [userId],
+  );
+  return rows.map(({ due_in }) => due_in);
+}
+
+export function succeeded(claim: Claim, responseTimeMs = 5) {
+  return { claim, result: { up: true, responseTimeMs } as const, startedMs: performance.now() };
+}

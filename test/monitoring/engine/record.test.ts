@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../../src/db/database.ts';
+import { type Claim, claimDueMonitors } from '../../../src/monitoring/engine/claim.ts';
+import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createProvider } from '../factories.ts';
+import { createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
+
+let service: TestService;
+let database: Database;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+  database = service.database;
+});
+beforeEach(async () => {
+  // Claims are not limited to one user, so the monitors of earlier tests must not be due.
+  await database.asEngine((em) => em.execute('update monitors set next_check_at = null', [], 'run'));
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+async function claimOverdue(limit: number): Promise<Claim[]> {
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  return database.asEngine((em) => claimDueMonitors(em, limit));
+}
+
+const record = (completed: CompletedCheck[]) => database.asEngine((em) => recordResults(em, completed));
+
+test('sets the next check into the future, at the phase of the monitor within its interval', async () => {
+  await createMonitors(database, user.id, 300);
+  const claims = await claimOverdue(300);
+  expect(claims).toHaveLength(300);
+  expect(await record(claims.map((claim) => succeeded(claim)))).toBe(300);
+  const notInFuture = await database.asEngine((em) =>
+    em.execute('select id from monitors where user_id = ? and next_check_at <= last_checked_at', [user.id]),
+  );
+  expect(notInFuture).toEqual([]);
+  const seconds = await database.asEngine((em) => secondsUntilDue(em, user.id));
+  expect(Math.max(...seconds)).toBeLessThanOrEqual(60);
+  const tenths = new Set(seconds.map((value) => Math.floor(value / 6)));
+  expect(tenths.size).toBeGreaterThanOrEqual(9);
+});
+
+test('accepts a result only with the current claim, and only once', async () => {
+  await createMonitors(database, user.id, 1);
+  const outdated = (await claimOverdue(1)).map((claim) => succeeded(claim));
+  const current = (await claimOverdue(1)).map((claim) => succeeded(claim));
+  expect([outdated.length, current.length]).toEqual([1, 1]);
+  expect(await record(outdated)).toBe(0);
+  expect(await record(current)).toBe(1);
+  expect(await record(current)).toBe(0);
+});
+
+test('of two results for one monitor, accepts the one with the current claim, and the results of other monitors', async () => {
+  await createMonitors(database, user.id, 3);
+  const early = await claimOverdue(3);
+  const late = await claimOverdue(1);
+  expect(await record([...early, ...late].map((claim) => succeeded(claim)))).toBe(3);
+  const [hours] = await database.asEngine((em) =>
+    em.execute<{ checks: number }[]>('select sum(checks)::int as checks from check_hours where user_id = ?', [user.id]),
+  );
+  expect(hours?.checks).toBe(3);
+});
+
+test('counts checks per hour', async () => {
+  await createMonitors(database, user.id, 1);
+  // now() is the start of the transaction, so both checks fall into the same hour only within one transaction.
+  await database.asEngine(async (em) => {
+    for (const ms of [10, 30]) {
+      await makeOverdue(em, user.id);
+      const claims = await claimDueMonitors(em, 1);
+      await recordResults(
+        em,
+        claims.map((claim) => succeeded(claim, ms)),
+      );
+    }
+  });
+  const hours = await database.asUser(user.id, (em) =>
+    em.execute(`select hour = date_trunc('hour', hour) as whole, checks, failures, total_ms, min_ms, max_ms from check_hours`),
+  );
+  expect(hours).toEqual([{ whole: true, checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
+});
+
+test('a flapping target opens and resolves one incident, with two alerts, per confirmed failure', async () => {
+  await createMonitors(database, user.id, 1);
+  const [{ id } = { id: 0 }] = await database.asUser(user.id, (em) => em.execute<{ id: number }[]>('select id from monitors'));
+  const provider = await createProvider(user);
+  await user.api.post(`/api/monitors/${id}/notifications`, { json: { provider_id: provider.id } });
+  const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
+  // "-" is a failed check and "+" a successful one. Three failures in a row open an incident.
+  for (const check of '---+--+---+-+-----+') {
+    const claims = await claimOverdue(1);
+    await record(claims.map((claim) => ({ ...succeeded(claim), ...(check === '-' && { result: failure }) })));
+  }
+  const incidents = await database.asUser(user.id, (em) => em.execute('select resolved_at is null as open from incidents'));
+  expect(incidents).toEqual([{ open: false }, { open: false }, { open: false }]);
+  const alerts = await database.asUser(user.id, (em) => em.execute<{ kind: string }[]>('select kind from alerts order by id'));
+  expect(alerts.map(({ kind }) => kind)).toEqual(['down', 'recovered', 'down', 'recovered', 'down', 'recovered']);
+});

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startService, type TestService } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+test('deletes statistics after RETENTION_DAYS and incidents after 400 days', async () => {
+  const user = await service.createUser();
+  const { id } = await createMonitor(user, { is_active: false });
+  await service.database.asEngine(async (em) => {
+    await em.execute(
+      `insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms)
+       select ?, ?, date_trunc('hour', now()) - n * interval '10 days', 1, 0, 1 from generate_series(0, 9) n`,
+      [user.id, id],
+    );
+    await em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+       select ?, ?, now() - n * interval '1 day', now() - n * interval '1 day', 'n' from unnest(array[1, 390, 500]) n`,
+      [user.id, id],
+    );
+  });
+  const countRows = async (table: string) => {
+    const [row] = await service.database.asUser(user.id, (em) =>
+      em.execute<{ count: number }[]>(`select count(*)::int as count from ${table} where monitor_id = ?`, [id]),
+    );
+    return row?.count;
+  };
+  // Old rows are deleted when the engine starts, and then every hour.
+  const withEngine = await startService({ retentionDays: 35 }, { database: service.database, engine: true });
+  await expect.poll(() => countRows('check_hours'), { timeout: 20_000 }).toBe(4);
+  await expect.poll(() => countRows('incidents'), { timeout: 20_000 }).toBe(2);
+  await withEngine.stop();
+});

@@ -1,0 +1,36 @@
+import { expect } from 'vitest';
+import type { TestUser } from '../support/service.ts';
+
+interface Created {
+  id: number;
+  path: string;
+  etag: string;
+  data: Record<string, unknown>;
+}
+
+export const monitorExample = { friendly_name: 'Shop', url: 'https://shop.example.org/health' };
+
+export const telegramToken = '123456789:AAExampleExampleExampleExampleExamp';
+export const webhookUrl = 'https://hooks.slack.com/services/T000/B000/examplesecretpath';
+export const providerExamples = {
+  email: { provider_type: 'email', recipient_email: 'ops@example.com' },
+  slack: { provider_type: 'slack', webhook_url: webhookUrl, channel: '#ops', username: 'Sitekeeper' },
+  telegram: { provider_type: 'telegram', chat_id: '-1001234567890', token: telegramToken },
+  sms: { provider_type: 'sms', phone_number: '+14155550123' },
+} as const;
+export type ProviderType = keyof typeof providerExamples;
+export const providerTypes = Object.keys(providerExamples) as ProviderType[];
+
+export function createMonitor(user: TestUser, fields: object = {}): Promise<Created> {
+  return create(user, '/api/monitors', { ...monitorExample, ...fields });
+}
+
+export function createProvider(user: TestUser, type: ProviderType = 'email'): Promise<Created> {
+  return create(user, '/api/providers', providerExamples[type]);
+}
+
+async function create({ api }: TestUser, collection: string, json: object): Promise<Created> {
+  const { status, body, headers } = await api.post(collection, { json });
+  expect(status).toBe(201);
+  return { id: body.data.id, path: `${collection}/${body.data.id}`, etag: headers.get('ETag') ?? '', data: body.data };
+}

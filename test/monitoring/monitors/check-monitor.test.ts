@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectSameProblem } from '../../support/same-problem.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+const dueInSeconds = async (id: number) => {
+  const [row] = await service.database.asEngine((em) =>
+    em.execute<{ due_in: number }[]>('select extract(epoch from next_check_at - now())::float8 as due_in from monitors where id = ?', [id]),
+  );
+  return row?.due_in;
+};
+
+test('returns 202 with the current state and makes the monitor due', async () => {
+  const { id, path, etag, data } = await createMonitor(user);
+  await service.database.asEngine((em) =>
+    em.execute(`update monitors set next_check_at = now() + interval '1 hour' where id = ?`, [id], 'run'),
+  );
+  const { status, headers, body } = await user.api.post(`${path}/check`);
+  expect([status, headers.get('ETag'), body.data]).toEqual([202, etag, data]);
+  expect(await dueInSeconds(id)).toBeLessThanOrEqual(0);
+});
+
+test('returns 429 with Retry-After for a second request within 10 seconds', async () => {
+  const { path } = await createMonitor(user);
+  expect((await user.api.post(`${path}/check`)).status).toBe(202);
+  const { status, body, headers } = await user.api.post(`${path}/check`);
+  const seconds = Number(headers.get('Retry-After'));
+  expect([status, body.code, seconds > 0 && seconds <= 10]).toEqual([429, 'rate_limited', true]);
+  expect(body.detail).toMatch(/^A monitor can be checked manually once every 10 seconds\. Retry in \d+ seconds?\.$/);
+});
+
+test('returns 409 for a paused monitor', async () => {
+  const { path } = await createMonitor(user, { is_active: false });
+  const { status, body } = await user.api.post(`${path}/check`);
+  expect([status, body.code, body.detail]).toEqual([
+    409,
+    'monitor_paused',
+    'A paused monitor cannot be checked. Set is_active to true first.',
+  ]);
+});
+
+test('returns 401 without a key and 403 without the scope monitors:write', async () => {
+  const { path } = await createMonitor(user);
+  expect((await service.anonymous.post(`${path}/check`)).status).toBe(401);
+  const { status, body } = await (await user.withScopes('monitors:read')).post(`${path}/check`);
+  expect([status, body.detail]).toEqual([403, expect.stringContaining('"monitors:write"')]);
+});
+
+test("returns 404 for another user's monitor, as for an unknown id", async () => {
+  const { id, path } = await createMonitor(user);
+  const other = await service.createUser();
+  const foreign = await other.api.post(`${path}/check`);
+  expect([foreign.status, foreign.body.detail]).toEqual([404, `Monitor ${id} was not found.`]);
+  expectSameProblem(foreign, await other.api.post('/api/monitors/999999999/check'));
+});

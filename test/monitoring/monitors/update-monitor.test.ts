@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectSameProblem } from '../../support/same-problem.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+/** Writes what the engine would write. */
+const execute = (sql: string, params: unknown[]) => service.database.asUser(user.id, (em) => em.execute(sql, params, 'run'));
+
+describe('fields', () => {
+  test.each([
+    ['friendly_name', 'Renamed'],
+    ['url', 'https://other.example.org/'],
+    ['type', 'ping'],
+    ['interval', 90],
+    ['is_active', false],
+  ])('changes %s and keeps the absent fields', async (field, value) => {
+    const { path, data } = await createMonitor(user, { interval: 120 });
+    const { status, headers, body } = await user.api.put(path, { json: { [field]: value } });
+    expect([status, headers.get('ETag')?.startsWith('"2.')]).toEqual([200, true]);
+    const state = { status: field === 'is_active' ? 'paused' : 'pending', updated_at: expect.any(String) };
+    expect(body.data).toEqual({ ...data, [field]: value, ...state });
+    expect((await user.api.get(path)).body).toEqual(body);
+  });
+
+  test('an empty object changes nothing', async () => {
+    const { path, etag, data } = await createMonitor(user);
+    const { status, headers, body } = await user.api.put(path, { json: {} });
+    expect([status, headers.get('ETag'), body.data]).toEqual([200, etag, data]);
+  });
+
+  test.each([
+    [{ friendly_name: null }, 'must be a string'],
+    [{ friendly_name: '' }, 'must have at least 1 character'],
+    [{ url: null }, 'must be a string'],
+    [{ url: '' }, 'must have at least 1 character'],
+    [{ type: null }, 'must be one of http, ping'],
+    [{ type: '' }, 'must be one of http, ping'],
+    [{ interval: null }, 'must be an integer'],
+    [{ interval: '' }, 'must be an integer'],
+    [{ is_active: null }, 'must be a boolean'],
+    [{ is_active: '' }, 'must be a boolean'],
+    [{ status: 'up' }, 'is not a known field'],
+  ])('returns 422 for %j and changes nothing', async (json, message) => {
+    const { path, data } = await createMonitor(user);
+    const { status, body } = await user.api.put(path, { json: { interval: 90, ...json } });
+    expect(status).toBe(422);
+    expect(body.errors).toContainEqual(expect.objectContaining({ pointer: `/${Object.keys(json)[0]}`, message }));
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
+  test('the url must be valid for the type in the request or, if that is absent, for the stored type', async () => {
+    const { path } = await createMonitor(user);
+    const { status, body } = await user.api.put(path, { json: { url: 'example.com' } });
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ in: 'body', pointer: '/url', code: 'invalid_target', message: 'must be an http or https URL' }],
+    ]);
+    expect((await user.api.put(path, { json: { url: 'example.com', type: 'ping' } })).status).toBe(200);
+    expect((await user.api.put(path, { json: { type: 'http' } })).status).toBe(422);
+  });
+
+  test('returns 422 for an IP address that is not allowed', async () => {
+    const { path } = await createMonitor(user);
+    const { status, body } = await user.api.put(path, { json: { url: 'http://127.0.0.1/' } });
+    expect([status, body.errors[0].code]).toEqual([422, 'address_not_allowed']);
+  });
+});
+
+describe('state', () => {
+  test.each([
+    ['pausing', { is_active: false }, 'paused'],
+    ['a new url', { url: 'https://other.example.org/' }, 'pending'],
+    ['a new type', { type: 'ping' }, 'pending'],
+  ])('%s resolves the open incident and resets the status', async (_, json, status) => {
+    const { id, path } = await createMonitor(user);
+    await execute(`update monitors set status = 'down', last_error = 'HTTP 503' where id = ?`, [id]);
+    await execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 minute', 'HTTP 503')`, [
+      user.id,
+      id,
+    ]);
+    expect((await user.api.put(path, { json })).body.data).toMatchObject({ status, last_error: null });
+    expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([
+      expect.objectContaining({ status: 'resolved', duration_seconds: expect.toSatisfy((s: number) => s >= 60 && s < 180) }),
+    ]);
+  });
+
+  test('resuming makes the monitor pending', async () => {
+    const { path } = await createMonitor(user, { is_active: false });
+    expect((await user.api.put(path, { json: { is_active: true } })).body.data.status).toBe('pending');
+  });
+
+  test('a new name or interval keeps the status', async () => {
+    const { id, path } = await createMonitor(user);
+    await execute(`update monitors set status = 'up' where id = ?`, [id]);
+    expect((await user.api.put(path, { json: { friendly_name: 'x', interval: 45, is_active: true } })).body.data.status).toBe('up');
+  });
+});
+
+describe('conditional writes', () => {
+  test('a check since the read does not cause 412, another update does', async () => {
+    const { id, path, etag } = await createMonitor(user);
+    await execute('update monitors set state_version = state_version + 5 where id = ?', [id]);
+    expect((await user.api.put(path, { json: { interval: 90 }, headers: { 'If-Match': etag } })).status).toBe(200);
+    const { status, body } = await user.api.put(path, { json: { interval: 100 }, headers: { 'If-Match': etag } });
+    expect([status, body.code]).toEqual([412, 'precondition_failed']);
+    expect((await user.api.get(path)).body.data.interval).toBe(90);
+  });
+});
+
+describe('access', () => {
+  const json = { interval: 90 };
+
+  test('returns 401 without a key and 403 without the scope monitors:write', async () => {
+    const { path, data } = await createMonitor(user);
+    expect((await service.anonymous.put(path, { json })).status).toBe(401);
+    const { status, body } = await (await user.withScopes('monitors:read')).put(path, { json });
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('"monitors:write"')]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
+  test("returns 404 for another user's monitor, as for an unknown id", async () => {
+    const { id, path, data } = await createMonitor(user);
+    const other = await service.createUser();
+    const foreign = await other.api.put(path, { json });
+    expect([foreign.status, foreign.body.detail]).toEqual([404, `Monitor ${id} was not found.`]);
+    expectSameProblem(foreign, await other.api.put('/api/monitors/999999999', { json }));
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+});

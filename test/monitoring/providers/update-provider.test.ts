@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expectSameProblem } from '../../support/same-problem.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createProvider, type ProviderType, telegramToken } from '../factories.ts';
+
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+describe('fields', () => {
+  test.each<[ProviderType, string, string | null]>([
+    ['email', 'recipient_email', 'b@example.com'],
+    ['slack', 'channel', '#alerts'],
+    ['slack', 'channel', null],
+    ['slack', 'username', 'Keeper'],
+    ['slack', 'username', null],
+    ['telegram', 'chat_id', '@example_alerts'],
+    ['sms', 'phone_number', '+15005550006'],
+  ])('%s: changes %s to %j and keeps the absent fields', async (type, field, value) => {
+    const { path, data } = await createProvider(user, type);
+    const { status, headers, body } = await user.api.put(path, { json: { [field]: value } });
+    expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
+    expect(body.data).toEqual({ ...data, [field]: value, updated_at: expect.any(String) });
+    expect((await user.api.get(path)).body).toEqual(body);
+  });
+
+  test('an empty object changes nothing', async () => {
+    const { path, etag, data } = await createProvider(user, 'slack');
+    const { status, headers, body } = await user.api.put(path, { json: {} });
+    expect([status, headers.get('ETag'), body.data]).toEqual([200, etag, data]);
+  });
+
+  const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
+  const notToken =
+    'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores) or the mask of the stored token';
+
+  test.each<[ProviderType, string, unknown, string]>([
+    ['email', 'recipient_email', null, 'must be a string'],
+    ['email', 'recipient_email', '', 'must be an e-mail address'],
+    ['slack', 'webhook_url', null, 'must be a URL or the mask of the stored URL'],
+    ['slack', 'webhook_url', '', 'must be a URL or the mask of the stored URL'],
+    ['slack', 'channel', '', 'must have at least 1 character'],
+    ['slack', 'username', '', 'must have at least 1 character'],
+    ['telegram', 'chat_id', null, notChat],
+    ['telegram', 'chat_id', '', notChat],
+    ['telegram', 'token', null, 'must be a string'],
+    ['telegram', 'token', '', notToken],
+    ['sms', 'phone_number', null, 'must be a string'],
+    ['sms', 'phone_number', '', 'must be a phone number in E.164 form, such as +15005550006'],
+    ['email', 'provider_type', 'sms', 'is not a known field'],
+    ['email', 'token', telegramToken, 'belongs to provider_type telegram, not email'],
+    ['sms', 'channel', null, 'belongs to provider_type slack, not sms'],
+  ])('%s: returns 422 for %s with the value %j and changes nothing', async (type, field, value, message) => {
+    const { path, data } = await createProvider(user, type);
+    const { status, body } = await user.api.put(path, { json: { [field]: value } });
+    expect([status, body.errors]).toEqual([422, [expect.objectContaining({ in: 'body', pointer: `/${field}`, message })]]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+});
+
+describe('secrets', () => {
+  test.each([
+    ['slack', 'webhook_url', '****path', 'https://hooks.slack.com/services/T1/B1/another'],
+    ['telegram', 'token', '****xamp', '987654321:BBExampleExampleExampleExampleExample'],
+  ] as const)('%s: the mask keeps the stored %s, and another value replaces it', async (type, field, mask, replacement) => {
+    const { id, path } = await createProvider(user, type);
+    const encrypted = async () => {
+      const [row] = await service.database.asUser(user.id, (em) =>
+        em.execute<{ value: string }[]>(`select ${field}_encrypted as value from providers where id = ?`, [id]),
+      );
+      return row?.value;
+    };
+    const original = await encrypted();
+    expect(original).toEqual(expect.any(String));
+    expect((await user.api.put(path, { json: { [field]: mask } })).body.data[field]).toBe(mask);
+    expect(await encrypted()).toBe(original);
+    expect((await user.api.put(path, { json: { [field]: replacement } })).body.data[field]).toBe(`****${replacement.slice(-4)}`);
+    expect(await encrypted()).not.toBe(original);
+    const { status, body } = await user.api.put(path, { json: { [field]: '****nope' } });
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ in: 'body', pointer: `/${field}`, code: 'unknown_mask', message: 'is a mask, but not the mask of the stored value' }],
+    ]);
+  });
+
+  test('returns 422 for a webhook on another host', async () => {
+    const { path } = await createProvider(user, 'slack');
+    const { status, body } = await user.api.put(path, { json: { webhook_url: 'https://evil.example/x' } });
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message: 'must be an https URL on hooks.slack.com' }],
+    ]);
+  });
+});
+
+test('returns 412 for an outdated If-Match and changes nothing', async () => {
+  const { path, etag } = await createProvider(user);
+  await user.api.put(path, { json: { recipient_email: 'b@example.com' } });
+  expect((await user.api.put(path, { json: { recipient_email: 'c@example.com' }, headers: { 'If-Match': etag } })).status).toBe(412);
+  expect((await user.api.get(path)).body.data.recipient_email).toBe('b@example.com');
+});
+
+describe('access', () => {
+  const json = { recipient_email: 'x@example.com' };
+
+  test('returns 401 without a key and 403 without the scope providers:write', async () => {
+    const { path, data } = await createProvider(user);
+    expect((await service.anonymous.put(path, { json })).status).toBe(401);
+    const { status, body } = await (await user.withScopes('providers:read')).put(path, { json });
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('"providers:write"')]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
+  test("returns 404 for another user's provider, as for an unknown id", async () => {
+    const { id, path, data } = await createProvider(user);
+    const other = await service.createUser();
+    const foreign = await other.api.put(path, { json });
+    expect([foreign.status, foreign.body.detail]).toEqual([404, `Provider ${id} was not found.`]);
+    expectSameProblem(foreign, await other.api.put('/api/providers/999999999', { json }));
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+});
