@@ -17,16 +17,16 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, ...runtimeImport } },
 
     layer('errors\\.ts$', [], 'errors.ts is the bottom layer'),
-    layer('db/', ['errors\\.ts$'], 'the data layer knows no feature and no HTTP'),
-    layer('net/', ['errors\\.ts$'], 'net/ knows only addresses, names and bytes'),
+    layer('db/', ['errors\\.ts$'], 'the data layer depends on no feature and no HTTP code'),
+    layer('net/', ['errors\\.ts$'], 'net/ depends on nothing else'),
     layer('config/', ['errors\\.ts$', 'auth/api-key\\.ts$'], 'OWNER_API_KEY has the format of a key, which auth/api-key.ts defines'),
     layer('telemetry/', ['config/', 'errors\\.ts$'], 'telemetry gets what it measures as parameters'),
-    layer('limits/', ['errors\\.ts$'], 'limits know neither callers nor HTTP'),
-    layer('auth/', ['limits/', 'db/', 'errors\\.ts$'], 'auth finds out who is calling, for HTTP and the command line alike'),
+    layer('limits/', ['errors\\.ts$'], 'limits depend neither on auth nor on HTTP'),
+    layer('auth/', ['limits/', 'db/', 'errors\\.ts$'], 'auth is shared by HTTP and the command line'),
     layer(
       'http/',
       ['auth/', 'limits/', 'telemetry/', 'errors\\.ts$'],
-      'http/ knows neither the database nor a feature; app.ts passes them in',
+      'http/ depends neither on the database nor on a feature; app.ts passes them in',
     ),
     layer(
       'app\\.ts$',
@@ -35,7 +35,7 @@ module.exports = {
     ),
     {
       name: 'features-are-independent',
-      comment: 'a feature gets what it needs of another one from app.ts',
+      comment: 'app.ts passes dependencies between features',
       severity: 'error',
       from: { path: `^src/(${features})/` },
       to: { path: `^src/(${features})/`, pathNot: '^src/$1/' },
@@ -88,8 +88,8 @@ module.exports = {
       to: { path: '^src/(db|http|net|telemetry)/|^(fs|http|https|dns|child_process)', ...runtimeImport },
     },
 
-    // Connections to addresses that users name go through net/, which checks the address. biome.json adds two rules that need
-    // names: of node:net only isIP and its like, and no global fetch.
+    // Connections to addresses that users supply go through net/, which checks the address. biome.json adds two rules that need
+    // names: only isIP, isIPv4 and isIPv6 can be imported from node:net, and the global fetch is forbidden.
     {
       name: 'only-net-opens-connections',
       comment: 'http/server.ts listens; it opens no connection',

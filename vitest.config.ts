@@ -2,13 +2,13 @@ import { matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** These take longest, and begin first: else one of them would run on alone at the end. */
-const long =
-  '**/test/{runtime/serve,cli/commands,monitoring/engine/{local-failures,outage},monitoring/alerts/dispatcher,contract/{fuzz,mock-agrees,planted-faults}}.test.ts';
+/** The slowest files start first, so that none of them runs alone at the end. */
+const slowFiles =
+  '**/test/{runtime/serve,cli/commands,monitoring/engine/{local-failures,outage},monitoring/alerts/dispatcher,contract/{fuzz/*-requests,mock-agrees,injected-faults}}.test.ts';
 
-class LongestFirst extends BaseSequencer {
+class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
-    const rank = ({ moduleId }: TestSpecification) => (matchesGlob(moduleId, long) ? 0 : 1);
+    const rank = ({ moduleId }: TestSpecification) => (matchesGlob(moduleId, slowFiles) ? 0 : 1);
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
@@ -16,18 +16,18 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // These have commands of their own, because they need more than npm: test:faults, test:operations,
-    // test:browser.
+    // These have their own commands, because they require more than npm: test:faults, test:operations, test:browser.
     exclude: ['test/faults/**', 'test/operations/**', 'test/browser/**'],
-    // Many poll the service itself, which costs it time.
+    // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowestFirst },
     globalSetup: 'test/support/global-setup.ts',
-    // Modules are loaded and compiled once a worker, not once a file: a third of the time. Each file has its own database.
+    // Modules are loaded and compiled once per worker instead of once per file, which takes a third of the time. Test files
+    // stay independent, because each has its own database.
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Twice as many as there are cores, because many tests wait for the clock.
+    // Twice the number of cores, because many tests wait for timers.
     maxWorkers: 4,
   },
 });

@@ -1,4 +1,4 @@
-// Exits with 0 if the service is ready. The image has no curl. For a worker, pass the URL of its metrics as the argument.
+// Exits with 0 if the service is ready. This is a script because the image has no curl. For a worker, pass the URL of its metrics.
 const { PORT, METRICS_TOKEN } = process.env;
 const url = process.argv[2] ?? `http://127.0.0.1:${PORT || 3000}/readyz`;
 

@@ -63,7 +63,7 @@ export interface AppDeps {
   tracer?: Tracer | undefined;
   /** What /metrics returns, if that is more than the metrics of this process. */
   metricsSource?: MetricsSource;
-  /** Replaces the network that the configuration describes. */
+  /** Overrides the allowed ranges and the name resolution; used by tests. */
   net?: Net;
 }
 
@@ -117,7 +117,7 @@ export async function createApp({
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(handleProblems(publicUrl, log));
   for (const api of apis) app.use(await serveApi(api, apiDeps));
-  app.use(healthChecks(database).routes());
+  app.use(createHealthRouter(database).routes());
   // Without a token, everybody who can reach the APIs could read the metrics.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsEndpoint(metricsSource, config.metrics.token));
   app.use(docsRouter(publicUrl));
@@ -138,7 +138,7 @@ function toDocument(bundle: object): Document {
   return bundle as Document;
 }
 
-function healthChecks(database: Database): Router {
+function createHealthRouter(database: Database): Router {
   const router = new Router();
   router.all('/healthz', (ctx) => {
     if (allowOnlyGet(ctx)) ctx.body = { status: 'ok' };

@@ -1,4 +1,4 @@
-// Domain errors: what went wrong, without HTTP numbers. http/problems.ts maps each code to a status and a title.
+// Error types. http/problems.ts maps each problem code to its HTTP status and title.
 
 export type ProblemCode =
   | 'malformed_json'
@@ -81,7 +81,12 @@ export class InvalidRequest extends ProblemError {
   readonly errors: ValidationError[];
 
   constructor(errors: ValidationError[], code: 'validation_failed' | 'idempotency_key_reused' = 'validation_failed') {
-    super(code, summarize(errors));
+    super(
+      code,
+      code === 'idempotency_key_reused'
+        ? 'This Idempotency-Key was already used with a different request. Use a new key.'
+        : summarize(errors),
+    );
     this.errors = errors.slice(0, maxErrors);
   }
 }
@@ -93,7 +98,7 @@ export class AlreadyCreated extends ProblemError {
   constructor(id: number) {
     super(
       'already_created',
-      `A request with the same Idempotency-Key created the key with the id ${id}. The key cannot be shown again. If you do not have it, delete it and create another.`,
+      `An earlier request with this Idempotency-Key created API key ${id}, which cannot be shown again. If you did not save it, delete it and create another.`,
     );
     this.id = id;
   }
@@ -109,8 +114,11 @@ export class RetryLaterError extends ProblemError {
   }
 }
 
-/** A command or a start that cannot succeed. The operator sees the message as one line, without a stack. */
+/** Tells the operator why a command or the startup failed. It is printed as one line, without a stack. */
 export class OperatorError extends Error {}
+
+/** An invalid argument or option of a command. */
+export class UsageError extends OperatorError {}
 
 /** The contract allows this many entries in `errors`. */
 const maxErrors = 10_000;

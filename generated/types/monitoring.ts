@@ -126,7 +126,7 @@ export interface paths {
         put?: never;
         /**
          * Check a monitor now
-         * @description Checks the monitor now instead of at its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the status is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+         * @description Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
          */
         post: operations["checkMonitor"];
         delete?: never;
@@ -150,7 +150,7 @@ export interface paths {
         };
         /**
          * List the incidents of a monitor
-         * @description Returns one page of the incidents of the monitor that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 13 months.
+         * @description Returns one page of the monitor's incidents that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 400 days (13 months).
          */
         get: operations["listIncidents"];
         put?: never;
@@ -294,12 +294,12 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the origin of the service.
+         * @description Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the service's origin.
          */
         post: operations["createSession"];
         /**
          * Sign out
-         * @description Ends the session of the cookie and clears the cookie. Your other sessions continue.
+         * @description Deletes the current session and clears its cookie. Your other sessions keep working.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -317,7 +317,7 @@ export interface paths {
         get?: never;
         /**
          * Change the password
-         * @description Sets a new password for the signed-in user and ends all other sessions of that user. The current session continues, and API keys keep working.
+         * @description Sets a new password for the signed-in user and deletes the user's other sessions. The current session and API keys keep working.
          */
         put: operations["changePassword"];
         post?: never;
@@ -338,7 +338,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * @description Creates a user account, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the origin of the service.
+         * @description Creates a user, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the service's origin.
          */
         post: operations["createUser"];
         delete?: never;
@@ -400,7 +400,7 @@ export interface components {
             page: number;
             /**
              * Format: int32
-             * @description The number of items per page.
+             * @description The maximum number of resources per page.
              */
             pageSize: number;
             /**
@@ -410,7 +410,7 @@ export interface components {
             pageCount: number;
             /**
              * Format: int32
-             * @description The number of items that match.
+             * @description The number of resources that match.
              */
             total: number;
         };
@@ -420,20 +420,20 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description A validation error. It describes one thing that is wrong with a request. */
+        /** @description A validation error. It describes one error in a request. */
         Fault: {
             /**
              * @description The part of the request that is invalid.
              * @enum {string}
              */
             in: "body" | "query" | "path" | "header";
-            /** @description The place in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body. */
+            /** @description The location in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body. */
             pointer?: string;
-            /** @description The name of the parameter. Absent if the error is in the body. */
+            /** @description The name of the parameter or header. Absent if the error is in the body. */
             name?: string;
-            /** @description Identifies the rule that was violated, for programs. */
+            /** @description A machine-readable code for the rule that was violated. */
             code: string;
-            /** @description What is expected, for people. */
+            /** @description A human-readable message that says what is expected. */
             message: string;
             /**
              * Format: int32
@@ -441,14 +441,14 @@ export interface components {
              */
             line?: number;
         };
-        /** @description An error as defined by RFC 9457. `code` is stable and meant for programs; `detail` is meant for people. `type` is the URL of a page that explains the error and what to do about it. */
+        /** @description An error as defined by RFC 9457. `code` is stable and machine-readable; `detail` is human-readable. `type` is the URL of a page that explains the error and what to do about it. */
         Problem: {
             /**
              * Format: uri
              * @description The URL of a page of this service that explains the error.
              */
             type: string;
-            /** @description A short name of the error, the same for every occurrence. */
+            /** @description A short name for the error, the same for every occurrence. */
             title: string;
             /**
              * Format: int32
@@ -462,7 +462,7 @@ export interface components {
              * @description The path of the request.
              */
             instance: string;
-            /** @description Identifies the error, for programs. Codes are stable; new ones may be added. */
+            /** @description A stable, machine-readable error code. New codes may be added. */
             code: string;
             /** @description The value of `X-Request-Id`. */
             request_id: string;
@@ -476,9 +476,9 @@ export interface components {
         };
         /** @description The settings of a new API key. */
         KeyCreate: {
-            /** @description A name that tells you where the key is used. It cannot contain control characters. */
+            /** @description A name that describes where the key is used. It cannot contain control characters. */
             name: string;
-            /** @description The scopes of the key: at least one, without duplicates. Write does not include read. `websites:read` and `websites:write` are an extension for the website registry. */
+            /** @description The scopes of the key: at least one, without duplicates. A write scope does not include the read scope. `websites:read` and `websites:write` are an extension for the website registry. */
             scopes: ("monitors:read" | "monitors:write" | "providers:read" | "providers:write" | "websites:read" | "websites:write")[];
             /**
              * Format: date-time
@@ -565,10 +565,10 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Format: int32
-             * @description The duration of the last check in milliseconds. Null if there was no response.
+             * @description The response time of the last check in milliseconds. Null if the check failed or if there was no check yet.
              */
             last_response_time_ms: number | null;
-            /** @description Why the last check failed, for people. Null if it succeeded. */
+            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. */
             last_error: string | null;
             /**
              * Format: date-time
@@ -662,12 +662,12 @@ export interface components {
             status: "open" | "resolved";
             /**
              * Format: date-time
-             * @description When the first check failed, not when the failure was confirmed.
+             * @description The time of the first failed check, not of its confirmation.
              */
             started_at: string;
             /**
              * Format: date-time
-             * @description When the incident ended. Null while it is open.
+             * @description When the incident was resolved. Null while it is open.
              */
             resolved_at: string | null;
             /**
@@ -793,9 +793,9 @@ export interface components {
             provider_type: "slack";
             /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
             webhook_url: string;
-            /** @description The channel to post to. Null means the default of the webhook. */
+            /** @description The channel to post to. Null means the webhook's default. */
             channel: string | null;
-            /** @description The name of the sender. Null means the default of the webhook. */
+            /** @description The name of the sender. Null means the webhook's default. */
             username: string | null;
             /**
              * Format: date-time
@@ -847,7 +847,7 @@ export interface components {
              * @enum {string}
              */
             provider_type: "sms";
-            /** @description The phone number in E.164 form. */
+            /** @description The phone number in E.164 format. */
             phone_number: string;
             /**
              * Format: date-time
@@ -893,9 +893,9 @@ export interface components {
              * @description The URL of the incoming webhook. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
              */
             webhook_url: string;
-            /** @description The channel to post to. If absent, the default of the webhook is used. */
+            /** @description The channel to post to. If absent, the webhook's default is used. */
             channel?: string;
-            /** @description The name of the sender. If absent, the default of the webhook is used. */
+            /** @description The name of the sender. If absent, the webhook's default is used. */
             username?: string;
         };
         /** @description The Telegram chat: its id (negative for groups) as a string or an integer, or the name of a public channel with a leading `@`. It is returned as a string. */
@@ -918,7 +918,7 @@ export interface components {
              * @enum {string}
              */
             provider_type: "sms";
-            /** @description The phone number in E.164 form: `+`, the country code and the number, digits only. */
+            /** @description The phone number in E.164 format: `+`, the country code and the number, digits only. */
             phone_number: string;
         };
         /** @description The settings of a new provider, with the fields of its type and no others. */
@@ -934,17 +934,17 @@ export interface components {
              * @description Only for email: the address to send the messages to.
              */
             recipient_email?: string;
-            /** @description Only for slack: the URL of the incoming webhook. The mask that was returned keeps the stored URL. */
+            /** @description Only for slack: the URL of the incoming webhook. Send the masked value to keep the stored URL. */
             webhook_url?: string;
-            /** @description Only for slack: the channel to post to. `null` removes it, so the default of the webhook is used. */
+            /** @description Only for slack: the channel to post to. `null` resets it to the webhook's default. */
             channel?: string | null;
-            /** @description Only for slack: the name of the sender. `null` removes it, so the default of the webhook is used. */
+            /** @description Only for slack: the name of the sender. `null` resets it to the webhook's default. */
             username?: string | null;
             /** @description Only for telegram: the chat, either its id (a string or an integer) or the name of a public channel with a leading `@`. */
             chat_id?: string | number;
-            /** @description Only for telegram: the token of the bot. The mask that was returned keeps the stored token. */
+            /** @description Only for telegram: the token of the bot. Send the masked value to keep the stored token. */
             token?: string;
-            /** @description Only for sms: the phone number in E.164 form. */
+            /** @description Only for sms: the phone number in E.164 format. */
             phone_number?: string;
         };
         /** @description The provider that was deleted. */
@@ -958,7 +958,7 @@ export interface components {
         };
         /** @description The result of the test notification. */
         TestResult: {
-            /** @description What happened, for people. */
+            /** @description A human-readable result. */
             message: string;
         };
         /** @description A session of a signed-in user. */
@@ -995,16 +995,16 @@ export interface components {
         SessionCreate: {
             /**
              * Format: email
-             * @description The e-mail address of the account.
+             * @description The e-mail address of the user.
              */
             email: string;
             /**
              * Format: password
-             * @description The password of the account.
+             * @description The password of the user.
              */
             password: string;
         };
-        /** @description Confirms that the session has ended. */
+        /** @description Confirms that the session was deleted. */
         SessionDeleted: {
             /** @enum {string} */
             object: "session";
@@ -1024,7 +1024,7 @@ export interface components {
              */
             new: string;
         };
-        /** @description The credentials of a new user account. */
+        /** @description The credentials of a new user. */
         UserCreate: {
             /**
              * Format: email
@@ -1037,7 +1037,7 @@ export interface components {
              */
             password: string;
         };
-        /** @description A user account. */
+        /** @description A user. */
         User: {
             /**
              * Format: int64
@@ -1051,11 +1051,11 @@ export interface components {
             email: string;
             /**
              * Format: date-time
-             * @description When the account was created.
+             * @description When the user was created.
              */
             created_at: string;
         };
-        /** @description One user account. */
+        /** @description One user. */
         UserItem: {
             data: components["schemas"]["User"];
         };
@@ -1107,7 +1107,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request is well-formed but invalid. `errors` lists every validation error. Nothing was changed. */
+        /** @description The request is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
         InvalidInput: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1138,7 +1138,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description An unexpected error occurred in the service. `request_id` identifies the request in its log. */
+        /** @description An unexpected error occurred in the service. `request_id` identifies the request in the service log. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1169,7 +1169,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is not valid JSON, has a duplicate key in an object, or is not valid UTF-8. */
+        /** @description The body is not valid JSON, has a duplicate key in a JSON object, or is not valid UTF-8. */
         MalformedJson: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1214,7 +1214,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error. Nothing was changed. */
+        /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error. The request had no effect. */
         InvalidCreation: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1229,7 +1229,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key does not exist or belongs to another user. Both cases return the same response. */
+        /** @description The API key does not exist or belongs to another user. Both cases return the same response. */
         KeyNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1244,7 +1244,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key does not have the scope that the operation requires. */
+        /** @description The API key does not have the scope that the operation requires. */
         MissingScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1259,7 +1259,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key does not have the scope that the operation requires, or a request with a session cookie comes from another origin. */
+        /** @description The API key does not have the scope that the operation requires, or a request with a session cookie comes from another origin. */
         ForbiddenChange: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1289,7 +1289,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource has changed since the version named in `If-Match`. Nothing was changed by this request. */
+        /** @description The resource no longer has a version listed in `If-Match`. The request had no effect. */
         PreconditionFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1396,7 +1396,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request comes from a page on another origin. */
+        /** @description The request comes from a page of another origin. */
         CrossOrigin: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1419,12 +1419,12 @@ export interface components {
          */
         PageExtension: number;
         /**
-         * @description The number of items per page.
+         * @description The maximum number of resources per page.
          * @example 100
          */
         PageSize100: number;
         /**
-         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
          * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
          */
         "Idempotency-Key": string;
@@ -1472,12 +1472,12 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Identifies this request in the log of the service. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
+         * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
          * @example 01J9ZK3V7Q8W
          */
         "X-Request-Id": string;
         /**
-         * @description The limits that apply to you, in the form of the IETF draft "RateLimit header fields for HTTP". Each has a name and allows `q` requests in a window of `w` seconds.
+         * @description The limits that apply to you, in the format of the IETF draft "RateLimit header fields for HTTP". Each has a name and allows `q` requests in a window of `w` seconds.
          * @example "key";q=600;w=60, "user";q=1200;w=60
          */
         "RateLimit-Policy": string;
@@ -1555,7 +1555,7 @@ export interface operations {
                  */
                 page: components["parameters"]["PageExtension"];
                 /**
-                 * @description The number of items per page.
+                 * @description The maximum number of resources per page.
                  * @example 100
                  */
                 pageSize: components["parameters"]["PageSize100"];
@@ -1595,7 +1595,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -1738,7 +1738,7 @@ export interface operations {
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description The number of monitors per page.
+                 * @description The maximum number of monitors per page.
                  * @example 20
                  */
                 pageSize: number;
@@ -1779,7 +1779,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -1831,7 +1831,7 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error. Nothing was changed. */
+            /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1888,7 +1888,7 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorItem"];
                 };
             };
-            /** @description The monitor has not changed since the version named in `If-None-Match`. */
+            /** @description The monitor still has a version listed in `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2084,7 +2084,7 @@ export interface operations {
                  */
                 page: components["parameters"]["PageExtension"];
                 /**
-                 * @description The number of items per page.
+                 * @description The maximum number of resources per page.
                  * @example 100
                  */
                 pageSize: components["parameters"]["PageSize100"];
@@ -2136,7 +2136,7 @@ export interface operations {
                  */
                 page: components["parameters"]["PageExtension"];
                 /**
-                 * @description The number of items per page.
+                 * @description The maximum number of resources per page.
                  * @example 100
                  */
                 pageSize: components["parameters"]["PageSize100"];
@@ -2184,7 +2184,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -2324,7 +2324,7 @@ export interface operations {
                  */
                 page: components["parameters"]["PageExtension"];
                 /**
-                 * @description The number of items per page.
+                 * @description The maximum number of resources per page.
                  * @example 100
                  */
                 pageSize: components["parameters"]["PageSize100"];
@@ -2365,7 +2365,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -2417,7 +2417,7 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error, based on the fields of the `provider_type` that was sent. Nothing was changed. */
+            /** @description The request is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error, based on the fields of the `provider_type` that was sent. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2474,7 +2474,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderItem"];
                 };
             };
-            /** @description The provider has not changed since the version named in `If-None-Match`. */
+            /** @description The provider still has a version listed in `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2792,7 +2792,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password was changed. The response contains the current session, which continues. */
+            /** @description The password was changed. The response contains the current session, which keeps working. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2813,7 +2813,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The current password is wrong, or the request is well-formed but invalid. `errors` lists every validation error. Nothing was changed. */
+            /** @description The current password is wrong, or the request is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2846,7 +2846,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new account. */
+            /** @description The new user. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2862,7 +2862,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
-            /** @description The operator does not allow sign-up, or the request comes from a page on another origin. */
+            /** @description The operator does not allow sign-up, or the request comes from a page of another origin. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * Show a website by its domain
-         * @description Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers: one indexed read, with support for `ETag` and 304.
+         * @description Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers, which call it often. Send its `ETag` in `If-None-Match` to get 304 if the website has not changed.
          */
         get: operations["showWebsiteByDomain"];
         put?: never;
@@ -179,7 +179,7 @@ export interface components {
             current_page: number;
             /**
              * Format: int32
-             * @description The number of websites per page.
+             * @description The maximum number of websites per page.
              * @enum {integer}
              */
             per_page: 10 | 25 | 50 | 100;
@@ -210,20 +210,20 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["WebsitePageMeta"];
         };
-        /** @description A validation error. It describes one thing that is wrong with a request. */
+        /** @description A validation error. It describes one error in a request. */
         Fault: {
             /**
              * @description The part of the request that is invalid.
              * @enum {string}
              */
             in: "body" | "query" | "path" | "header";
-            /** @description The place in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body. */
+            /** @description The location in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body. */
             pointer?: string;
-            /** @description The name of the parameter. Absent if the error is in the body. */
+            /** @description The name of the parameter or header. Absent if the error is in the body. */
             name?: string;
-            /** @description Identifies the rule that was violated, for programs. */
+            /** @description A machine-readable code for the rule that was violated. */
             code: string;
-            /** @description What is expected, for people. */
+            /** @description A human-readable message that says what is expected. */
             message: string;
             /**
              * Format: int32
@@ -231,14 +231,14 @@ export interface components {
              */
             line?: number;
         };
-        /** @description An error as defined by RFC 9457. `code` is stable and meant for programs; `detail` is meant for people. `type` is the URL of a page that explains the error and what to do about it. */
+        /** @description An error as defined by RFC 9457. `code` is stable and machine-readable; `detail` is human-readable. `type` is the URL of a page that explains the error and what to do about it. */
         Problem: {
             /**
              * Format: uri
              * @description The URL of a page of this service that explains the error.
              */
             type: string;
-            /** @description A short name of the error, the same for every occurrence. */
+            /** @description A short name for the error, the same for every occurrence. */
             title: string;
             /**
              * Format: int32
@@ -252,7 +252,7 @@ export interface components {
              * @description The path of the request.
              */
             instance: string;
-            /** @description Identifies the error, for programs. Codes are stable; new ones may be added. */
+            /** @description A stable, machine-readable error code. New codes may be added. */
             code: string;
             /** @description The value of `X-Request-Id`. */
             request_id: string;
@@ -266,7 +266,7 @@ export interface components {
         };
         /** @description The settings of a new website. */
         WebsiteCreate: {
-            /** @description A domain name, or an http(s) URL, of which only the host is used. Internationalized names are accepted in any spelling and stored in ASCII form. A trailing dot and a leading `www.` are removed. The domain must have at least two labels of letters, digits and inner hyphens, and at most 253 characters after normalization. It must not be an IP address. */
+            /** @description A domain name, or an http(s) URL, of which only the host is used. Internationalized names are accepted in any spelling and stored in ASCII form. A trailing dot and a leading `www.` are removed. The result must be a full domain name, such as `example.com`, with at most 253 characters: at least two parts, separated by dots, of 1 to 63 letters, digits and hyphens that do not start or end with a hyphen. It must not be an IP address. */
             domain: string;
             /**
              * Format: int32
@@ -394,7 +394,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key does not have the scope that the operation requires. */
+        /** @description The API key does not have the scope that the operation requires. */
         MissingScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -424,7 +424,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request is well-formed but invalid. `errors` lists every validation error. Nothing was changed. */
+        /** @description The request is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
         InvalidInput: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -455,7 +455,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description An unexpected error occurred in the service. `request_id` identifies the request in its log. */
+        /** @description An unexpected error occurred in the service. `request_id` identifies the request in the service log. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -501,7 +501,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The key does not have the scope that the operation requires, or a request with a session cookie comes from another origin. */
+        /** @description The API key does not have the scope that the operation requires, or a request with a session cookie comes from another origin. */
         ForbiddenChange: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -561,7 +561,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The resource has changed since the version named in `If-Match`. Nothing was changed by this request. */
+        /** @description The resource no longer has a version listed in `If-Match`. The request had no effect. */
         PreconditionFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -594,7 +594,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
          * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
          */
         "Idempotency-Key": string;
@@ -617,12 +617,12 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Identifies this request in the log of the service. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
+         * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
          * @example 01J9ZK3V7Q8W
          */
         "X-Request-Id": string;
         /**
-         * @description The limits that apply to you, in the form of the IETF draft "RateLimit header fields for HTTP". Each has a name and allows `q` requests in a window of `w` seconds.
+         * @description The limits that apply to you, in the format of the IETF draft "RateLimit header fields for HTTP". Each has a name and allows `q` requests in a window of `w` seconds.
          * @example "key";q=600;w=60, "user";q=1200;w=60
          */
         "RateLimit-Policy": string;
@@ -700,7 +700,7 @@ export interface operations {
                  */
                 sort: "desc" | "asc";
                 /**
-                 * @description The number of websites per page.
+                 * @description The maximum number of websites per page.
                  * @example 25
                  */
                 per_page: 10 | 25 | 50 | 100;
@@ -746,7 +746,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -798,7 +798,7 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The form is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error; for a field with one entry per line, it includes the line number. Nothing was changed. */
+            /** @description The form is well-formed but invalid, or its `Idempotency-Key` was already used with a different request. `errors` lists every validation error; for a field with one entry per line, it includes the line number. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -855,7 +855,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebsiteItem"];
                 };
             };
-            /** @description The website has not changed since the version named in `If-None-Match`. */
+            /** @description The website still has a version listed in `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -928,7 +928,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The form is well-formed but invalid. `errors` lists every validation error. Nothing was changed. */
+            /** @description The form is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1044,7 +1044,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The form is well-formed but invalid. `errors` lists every validation error. Nothing was changed. */
+            /** @description The form is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1148,7 +1148,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebsiteItem"];
                 };
             };
-            /** @description The website has not changed since the version named in `If-None-Match`. */
+            /** @description The website still has a version listed in `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

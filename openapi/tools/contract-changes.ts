@@ -7,7 +7,7 @@ export type Level = (typeof levels)[number];
 
 export interface Change {
   level: Level;
-  /** The kind of change and its place in the contract, for people. */
+  /** A human-readable description: the kind of change and its location in the contract. */
   text: string;
 }
 
@@ -32,7 +32,7 @@ const levelOfType: Record<Diff['type'], Level> = {
 
 const textFields = ['description', 'summary', 'example', 'x-origin', 'x-pattern-message'];
 
-/** Overrides the classification where api-smart-diff is wrong or does not know what clients rely on. */
+/** Overrides the classification where api-smart-diff is wrong or ignores what clients rely on. */
 function overrideLevel({ path, action, before, after }: Diff): Level | undefined {
   // paths / /websites / get / responses / 200 / headers / …
   const [top, , , section, , part] = path;

@@ -56,7 +56,7 @@ function versionBump(from: string, to: string): Level | undefined {
   return 'none';
 }
 
-/** Whether the changelog has a heading for this version. */
+/** Returns whether the changelog has a heading for this version. */
 export function isNamed(version: string, changelog: string): boolean {
   return changelog.split('\n').some((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
 }
@@ -78,5 +78,5 @@ if (import.meta.main) {
     mkdirSync(join(root, 'openapi/released'), { recursive: true });
     for (const [index, api] of apis.entries()) writeFileSync(releasedFile(api), `${JSON.stringify(current[index], null, 2)}\n`);
     console.log(`Released: ${current[0]?.info.version}.`);
-  } else console.log(`The version of the contract, ${current[0]?.info.version}, matches the changes since the last release.`);
+  } else console.log(`The contract version ${current[0]?.info.version} matches the changes since the last release.`);
 }

@@ -1,4 +1,4 @@
-// Generates everything into a temporary folder and fails if it differs from generated/.
+// Generates everything into a temporary directory and fails if it differs from generated/.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

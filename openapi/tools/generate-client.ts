@@ -46,7 +46,7 @@ function addPackage(client: string, version: string) {
   cpSync(packageSources, client, { recursive: true, filter: (file) => !file.endsWith('generator.json') });
   cpSync(join(root, 'LICENSE'), join(client, 'LICENSE'));
   rewrite(join(client, 'package.json'), [['generated from info.version', version]]);
-  rewrite(join(client, 'README.md'), [['sitekeeper-client-1.0.0', `sitekeeper-client-${version}`]]);
+  rewrite(join(client, 'README.md'), [['<version>', version]]);
   // These two names exist only in the DOM types. Without them, a Node program needs no DOM types.
   rewrite(join(client, 'src/runtime.ts'), [
     ["WindowOrWorkerGlobalScope['fetch']", '(url: string, init: RequestInit) => Promise<Response>'],
@@ -64,11 +64,11 @@ function rewrite(file: string, replacements: [string, string][]) {
 }
 
 /** A hash of the files that the client is generated from. The client is stale if its stored hash is different. */
-export function clientFingerprint(bundlesFolder: string): string {
+export function clientFingerprint(bundleDirectory: string): string {
   const hash = createHash('sha256');
   const handWritten = globSync('**/*.*', { cwd: packageSources }).toSorted();
   const files = [
-    ...apis.map((api) => join(bundlesFolder, `${api}.json`)),
+    ...apis.map((api) => join(bundleDirectory, `${api}.json`)),
     join(root, 'openapitools.json'),
     ...handWritten.map((file) => join(packageSources, file)),
   ];

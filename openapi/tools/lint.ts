@@ -34,17 +34,17 @@ function run(tool: string, ...args: string[]): boolean {
 }
 
 async function runSpectral(): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-lint-'));
+  const directory = mkdtempSync(join(tmpdir(), 'sitekeeper-lint-'));
   try {
     const { documents } = await bundleWithErrors();
     const files = documents.map((document, index) => {
-      const file = join(folder, `${apis[index]}.json`);
+      const file = join(directory, `${apis[index]}.json`);
       writeFileSync(file, JSON.stringify(document, null, 2));
       return file;
     });
     return run('spectral', 'lint', '--ruleset=.spectral.yaml', '--fail-severity=hint', ...files);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 }
 

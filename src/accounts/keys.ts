@@ -6,7 +6,7 @@ import { lockQuota } from '../limits/quota.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 
 const maxKeys = 100;
-/** RFC 3339 has four digits for the year. */
+/** Years in RFC 3339 have four digits, so a later time could not be returned. */
 const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 interface NewKey {
@@ -14,7 +14,7 @@ interface NewKey {
   name: string;
   scopes: Scope[];
   expiresAt?: Date | null;
-  /** The key that creates it; absent if a session or the operator does. */
+  /** The id of the key that creates this one; absent for a session or the operator. */
   createdBy?: number | null;
   /** Set by the operator; otherwise a new one is generated. */
   key?: string;
@@ -33,7 +33,7 @@ export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{
 /** Returns what is wrong with an expiry time, or undefined. */
 export function expiryError(expiresAt: Date): Pick<ValidationError, 'code' | 'message'> | undefined {
   const ms = expiresAt.getTime();
-  if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be before the year 10000 and not a leap second' };
+  if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be a date and time before the year 10000' };
   return ms > Date.now() ? undefined : { code: 'not_in_future', message: 'must be in the future' };
 }
 

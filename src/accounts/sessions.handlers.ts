@@ -3,7 +3,7 @@ import type { components, operations } from '../../generated/types/monitoring.ts
 import { hashKey } from '../auth/api-key.ts';
 import type { Caller } from '../auth/caller.ts';
 import { hashPassword } from '../auth/passwords.ts';
-import { newSessionToken, sessionEndsAtMs } from '../auth/session.ts';
+import { newSessionToken, sessionExpiresAtMs } from '../auth/session.ts';
 import { type SignIn, wrongCredentials } from '../auth/sign-in.ts';
 import type { Database } from '../db/database.ts';
 import { findById } from '../db/find-by-id.ts';
@@ -68,6 +68,6 @@ async function sessionView(
   return {
     user: { id, email },
     created_at: new Date(session.createdAtMs).toISOString(),
-    expires_at: new Date(sessionEndsAtMs(session)).toISOString(),
+    expires_at: new Date(sessionExpiresAtMs(session)).toISOString(),
   };
 }

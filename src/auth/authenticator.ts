@@ -6,7 +6,7 @@ import { ProblemError } from '../errors.ts';
 import { isWellFormedKey } from './api-key.ts';
 import { type Caller, revokedCredential } from './caller.ts';
 import { allScopes, type Scope } from './scopes.ts';
-import { sessionEndsAtMs } from './session.ts';
+import { sessionExpiresAtMs } from './session.ts';
 
 export interface Credentials {
   /** Every Authorization header as sent. */
@@ -25,7 +25,7 @@ const cacheMs = 4000;
 const lastUsedIntervalMs = 60_000;
 
 /**
- * Finds out who sent a request. Callers are cached for a few seconds, so that a busy key costs no query. A revoked key or
+ * Authenticates requests. Callers are cached for a few seconds, so that a busy key costs no query. A revoked key or
  * session is dropped at once, because the database notifies every process.
  */
 export class Authenticator {
@@ -48,7 +48,7 @@ export class Authenticator {
     const authenticator = new Authenticator(database, log, now);
     await database.listen('credential_revoked', {
       onNotification: (hash) => authenticator.forget(hash),
-      onGap: () => authenticator.#cache.clear(),
+      onReconnect: () => authenticator.#cache.clear(),
     });
     return authenticator;
   }
@@ -80,7 +80,7 @@ export class Authenticator {
   async #bySession(token: string): Promise<Caller> {
     const hash = hexHash(token);
     const cached = this.#cache.get(hash) ?? (await this.#findSession(hash));
-    if (!cached?.caller.session || sessionEndsAtMs(cached.caller.session) <= this.#now()) throw revokedCredential('session');
+    if (!cached?.caller.session || sessionExpiresAtMs(cached.caller.session) <= this.#now()) throw revokedCredential('session');
     this.#updateLastUsed(hash, cached, 'sessions', cached.caller.session.id);
     return cached.caller;
   }

@@ -19,7 +19,7 @@ export function revokedCredential(kind: 'key' | 'session'): ProblemError {
 }
 
 /** Whether a write failed because the caller's user or key was deleted during the request. */
-export function isOwnerDeleted(error: unknown): boolean {
+export function isCallerDeleted(error: unknown): boolean {
   const { code, constraint = '' } = error as { code?: string; constraint?: string };
   return code === '23503' && /_user_id(_created_by)?_fkey$/.test(constraint);
 }

@@ -2,7 +2,7 @@ import type { components } from '../../generated/types/monitoring.ts';
 
 export type Scope = components['schemas']['Key']['scopes'][number];
 
-/** All scopes. A scope of the contract that is missing here does not compile. */
+/** All scopes. The compiler rejects a scope of the contract that is missing here. */
 const scopes: Record<Scope, true> = {
   'monitors:read': true,
   'monitors:write': true,

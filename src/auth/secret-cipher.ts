@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** Where a secret is stored. It cannot be decrypted anywhere else, so that ciphertexts cannot be swapped between rows. */
+/** Where a secret is stored. The ciphertext is bound to it, so that ciphertexts cannot be swapped between rows. */
 export interface SecretLocation {
   userId: number;
   table: string;

@@ -5,7 +5,7 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(
     `Sitekeeper needs Node 22.18 or newer, but this is ${process.version}. "npm ci" installs a suitable Node: start with ` +
-      '"npm start". If install scripts are disabled, allow the one of the package "node" (npm rebuild node).',
+      '"npm start". If install scripts are disabled, run "npm rebuild node".',
   );
   process.exit(1);
 }

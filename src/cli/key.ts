@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { generateKey } from '../auth/api-key.ts';
 import { allScopes, type Scope } from '../auth/scopes.ts';
-import { ConfigError } from '../config/config.ts';
+import { UsageError } from '../errors.ts';
 
 interface CreateOptions {
   user: string;
@@ -11,7 +11,7 @@ interface CreateOptions {
 }
 
 export function addKeyCommands(program: Command) {
-  const key = program.command('key').description('API keys');
+  const key = program.command('key').description('manage API keys');
   key
     .command('generate')
     .description('print a new key for OWNER_API_KEY, without storing it')
@@ -19,7 +19,7 @@ export function addKeyCommands(program: Command) {
   key
     .command('create')
     .description('create a key for a user and print it')
-    .requiredOption('--user <email>', 'the owner of the key')
+    .requiredOption('--user <email>', 'e-mail address of the user')
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scopes <scopes>', 'the scopes of the key, separated by commas, or all')
     .option('--expires <time>', 'when the key expires, such as 2030-01-31T00:00:00Z')
@@ -32,8 +32,8 @@ async function createKeyForUser({ user, name, scopes: scopeList, expires }: Crea
   const scopes = parseScopes(scopeList);
   const expiresAt = expires === undefined ? null : new Date(expires);
   const error = expiresAt && expiryError(expiresAt);
-  if (error) throw new ConfigError(`--expires: ${error.message}, such as 2030-01-31T00:00:00Z`);
-  if (!/^\P{Cc}{1,100}$/u.test(name)) throw new ConfigError('--name: must have 1 to 100 characters and no control characters');
+  if (error) throw new UsageError(`--expires: ${error.message}`);
+  if (!/^\P{Cc}{1,100}$/u.test(name)) throw new UsageError('--name: must have 1 to 100 characters and no control characters');
   await withUser(user, async (database, userId) => {
     const { key } = await database.asUser(userId, (em) => createKey(em, { userId, name, scopes, expiresAt }));
     console.log(key);
@@ -44,6 +44,6 @@ function parseScopes(text: string): Scope[] {
   const scopes = text === 'all' ? allScopes : [...new Set(text.split(',').map((scope) => scope.trim()))];
   const unknown = scopes.filter((scope) => !allScopes.includes(scope as Scope));
   if (unknown.length > 0)
-    throw new ConfigError(`--scopes: "${unknown.join(', ')}" is not a scope; the scopes are ${allScopes.join(', ')}, or all`);
+    throw new UsageError(`--scopes: "${unknown.join(', ')}" is not a scope; the scopes are ${allScopes.join(', ')}, or all`);
   return scopes as Scope[];
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ConfigError } from '../config/config.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ProblemError, UsageError } from '../errors.ts';
 import { addKeyCommands } from './key.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addMockCommand } from './mock.ts';
@@ -36,9 +36,12 @@ function toOneLine(error: unknown): string {
   // A name with several addresses causes one error per address.
   if (error instanceof AggregateError && error.message === '') return toOneLine(error.errors[0]);
   const { message, code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  if (error instanceof UsageError) return `error: ${message}`;
   if (error instanceof ConfigError) return `Invalid configuration. ${message}`;
-  if (error instanceof OperatorError) return message;
-  if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code))
-    return `Cannot start. The database (DATABASE_URL, MIGRATE_DATABASE_URL) is unreachable: ${message}.`;
-  return `Cannot start. ${message}`;
+  if (error instanceof OperatorError || error instanceof ProblemError) return message;
+  const reason = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code)
+    ? `The database (DATABASE_URL, MIGRATE_DATABASE_URL) is unreachable: ${message}.`
+    : message;
+  const startsService = first === '' || first.startsWith('-') || ['serve', 'worker', 'mock'].includes(first);
+  return startsService ? `Cannot start. ${reason}` : reason;
 }

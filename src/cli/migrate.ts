@@ -15,13 +15,13 @@ async function migrate(config: Config): Promise<void> {
   await database.close();
 }
 
-/** Changes nothing. */
-async function printPlan({ migrateDatabaseUrl, dataFolder }: Config): Promise<void> {
+/** Prints the pending migrations without running them. */
+async function printPlan({ migrateDatabaseUrl, dataDirectory }: Config): Promise<void> {
   const { migrationsFolder } = await import('../db/migrate.ts');
   const { pending, unknown } = migrateDatabaseUrl
     ? await (await import('../db/postgres.ts')).planPostgres(migrateDatabaseUrl)
-    : await (await import('../db/embedded.ts')).planEmbedded(dataFolder);
-  if (unknown.length > 0) console.log(`Already run by a newer version: ${unknown.join(', ')}.`);
+    : await (await import('../db/embedded.ts')).planEmbedded(dataDirectory);
+  if (unknown.length > 0) console.log(`The database was migrated by a newer version, which ran: ${unknown.join(', ')}.`);
   if (pending.length === 0) console.log('Nothing to run: the database is up to date.');
   else {
     const names = pending.map((name) => `  ${name}`);

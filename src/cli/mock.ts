@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../config/config.ts';
+import { UsageError } from '../errors.ts';
 
 export function addMockCommand(program: Command) {
   program
@@ -14,6 +14,6 @@ export function addMockCommand(program: Command) {
 
 function parsePort(text: string): number {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new ConfigError('--port: must be a whole number from 0 to 65535');
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new UsageError('--port: must be a whole number from 0 to 65535');
   return port;
 }

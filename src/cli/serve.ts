@@ -1,7 +1,8 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import { ConfigError, readConfig } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
+import { UsageError } from '../errors.ts';
 
 export function addServeCommands(program: Command) {
   program
@@ -27,6 +28,6 @@ export function addServeCommands(program: Command) {
 
 function parseWorkers(text: string): number {
   if (text === 'max') return availableParallelism();
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new ConfigError('--workers: must be a whole number from 1 to 999, or max');
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError('--workers: must be a whole number from 1 to 999, or max');
   return Number(text);
 }

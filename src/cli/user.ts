@@ -1,26 +1,25 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { ConfigError } from '../config/config.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, UsageError } from '../errors.ts';
 
 export function addUserCommands(program: Command) {
-  const user = program.command('user').description('user accounts');
-  user.command('add <email>').description('add an account; prompts for the password, or reads it from standard input').action(addUser);
+  const user = program.command('user').description('manage users');
+  user.command('add <email>').description('add a user; the password is prompted for, or read from standard input').action(addUser);
   user
     .command('password <email>')
-    .description('set a new password and end every session; prompts for it, or reads it from standard input')
+    .description('set a new password (prompted for, or read from standard input) and end every session of the user')
     .action(changePassword);
-  user.command('delete <email>').description('delete an account and all of its data').action(deleteAccount);
+  user.command('delete <email>').description('delete a user and all of their data').action(removeUser);
 }
 
 async function addUser(email: string): Promise<void> {
   const { email: schema } = await import('../config/setting-values.ts');
-  if (!schema.safeParse(email).success) throw new ConfigError(`"${email}" is not an e-mail address`);
+  if (!schema.safeParse(email).success) throw new UsageError(`"${email}" is not an e-mail address`);
   const { createUser, findUserId } = await import('../accounts/users.ts');
   const { withDatabase } = await import('./with-database.ts');
   await withDatabase(async (database) => {
-    const taken = new OperatorError(`There already is an account with the address ${email}.`);
+    const taken = new OperatorError(`A user with the address ${email} already exists.`);
     if ((await findUserId(database, email)) !== undefined) throw taken;
     const id = await createUser(database, email, await readPassword(email));
     if (id === undefined) throw taken;
@@ -37,7 +36,7 @@ async function changePassword(email: string): Promise<void> {
   });
 }
 
-async function deleteAccount(email: string): Promise<void> {
+async function removeUser(email: string): Promise<void> {
   const { deleteUser } = await import('../accounts/users.ts');
   const { withUser } = await import('./with-database.ts');
   await withUser(email, async (database, id) => {
@@ -57,6 +56,6 @@ async function readPassword(email: string): Promise<string> {
   lines.close();
   const password = String(value ?? '');
   const length = [...password].length;
-  if (length < 8 || length > 128) throw new ConfigError('the password must have 8 to 128 characters');
+  if (length < 8 || length > 128) throw new UsageError('the password must have 8 to 128 characters');
   return password;
 }

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { openDatabase } from '../runtime/open-database.ts';
 import { createLog } from '../telemetry/log.ts';
 
-/** Opens the database for one command. The embedded database supports one process, so the service must not be running on it. */
+/** Opens the database for one command. Only one process can use the embedded database, so the service must be stopped first. */
 export async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
   const { database } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }));
   try {
@@ -15,11 +15,11 @@ export async function withDatabase(work: (database: Database) => Promise<void>):
   }
 }
 
-/** The same for a command about an existing user. */
+/** Opens the database and finds a user. Throws OperatorError if there is none with this address. */
 export function withUser(email: string, work: (database: Database, userId: number) => Promise<void>): Promise<void> {
   return withDatabase(async (database) => {
     const userId = await findUserId(database, email);
-    if (userId === undefined) throw new OperatorError(`There is no account with the address ${email}.`);
+    if (userId === undefined) throw new OperatorError(`There is no user with the address ${email}.`);
     await work(database, userId);
   });
 }

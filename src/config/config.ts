@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import * as value from './setting-values.ts';
 
-// The only reader of environment variables. An invalid setting stops the start; there are no silent fallbacks.
+// The only reader of environment variables. The process exits on an invalid setting; no setting silently falls back to a default.
 
 /** An invalid setting or option. The message tells the operator what to change. */
 export class ConfigError extends OperatorError {}
@@ -10,21 +10,21 @@ export class ConfigError extends OperatorError {}
 const settingsSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: value.whole(0, 65_535).default(3000),
-  DATA_DIR: value.folder.prefault('./data'),
+  DATA_DIR: value.directory.prefault('./data'),
   DATABASE_URL: value.postgresUrl.optional(),
   MIGRATE_DATABASE_URL: value.postgresUrl.optional(),
   DATABASE_POOL_SIZE: value.whole(1, 1000).default(10),
   REDIS_URL: value.redisUrl.optional(),
   PUBLIC_URL: value.serviceUrl.optional(),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  LOG_LEVEL: value.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
   OWNER_EMAIL: value.email.default('owner@sitekeeper.localhost'),
-  OWNER_PASSWORD: z.string().min(8).max(128).optional(),
+  OWNER_PASSWORD: value.password.optional(),
   OWNER_API_KEY: value.apiKey.optional(),
-  SIGNUP: z.enum(['open', 'closed']).default('closed'),
+  SIGNUP: value.oneOf('open', 'closed').default('closed'),
   RATE_LIMIT_PER_MINUTE: value.whole(1, 1_000_000).default(600),
   TRUSTED_PROXIES: value.proxies.default([]),
   CORS_ORIGINS: value.origins.default(['*']),
-  SECRET_KEY: value.secrets.optional(),
+  SECRET_KEY: value.secretKeys.optional(),
   MAX_WEBSITES: value.whole(0, 10_000_000).default(100_000),
   MAX_MONITORS: value.whole(0, 10_000_000).default(1000),
   MAX_PROVIDERS: value.whole(0, 1_000_000).default(100),
@@ -50,8 +50,8 @@ export const settingNames = Object.keys(settingsSchema.shape);
 export type Config = Readonly<{
   host: string;
   port: number;
-  dataFolder: string;
-  /** If absent, the embedded database in the data folder is used. */
+  dataDirectory: string;
+  /** If absent, the embedded database in the data directory is used. */
   databaseUrl?: string;
   migrateDatabaseUrl?: string;
   databasePoolSize: number;
@@ -65,7 +65,7 @@ export type Config = Readonly<{
   rateLimitPerMinute: number;
   trustedProxies: string[];
   corsOrigins: string[];
-  /** Newest first. If absent, the key in the data folder is used. */
+  /** Newest first. If absent, the key in the data directory is used. */
   secretKeys?: Buffer[];
   maxWebsites: number;
   maxMonitors: number;
@@ -80,7 +80,7 @@ export type Config = Readonly<{
   tracing?: Readonly<{ endpoint: string; serviceName: string }>;
 }>;
 
-/** Where metrics are served: on a separate port, next to the APIs with a token, or not at all. */
+/** Metrics are served on a separate port, on the port of the APIs with a token, or not at all. */
 export type MetricsSettings = Readonly<{ host: string; port?: number; token?: string }>;
 
 /** The settings of the channels. A channel whose settings are absent cannot send. */
@@ -116,7 +116,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   return {
     host: set.HOST,
     port: set.PORT,
-    dataFolder: set.DATA_DIR,
+    dataDirectory: set.DATA_DIR,
     databasePoolSize: set.DATABASE_POOL_SIZE,
     logLevel: set.LOG_LEVEL,
     owner: {

@@ -15,7 +15,7 @@ export const whole = (min: number, max: number) =>
     })
     .transform(Number);
 
-export const folder = z.string().transform((path) => resolve(path));
+export const directory = z.string().transform((path) => resolve(path));
 
 export const token = (min: number, max: number) =>
   z.string().regex(new RegExp(`^[!-~]{${min},${max}}$`), `must have ${min} to ${max} printable ASCII characters and no spaces`);
@@ -28,7 +28,7 @@ export const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:/
 
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).transform((url) => url.replace(/\/+$/, ''));
 
-/** The base URL of a service: ours, or one that we call. */
+/** The base URL of this service or of one that it calls. */
 export const serviceUrl = httpUrl.refine((text) => {
   const url = new URL(text);
   return `${url.username}${url.password}${url.search}${url.hash}` === '';
@@ -38,10 +38,15 @@ export const smtpUrl = z
   .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
   .refine(hasValidLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded');
 
-/** The same format as in the contract: with any other address nobody could sign in. */
+/** The format of the contract, so that every configured address can sign in. */
+export const oneOf = <const Values extends [string, ...string[]]>(...values: Values) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+
+export const password = z.string().refine((text) => text.length >= 8 && text.length <= 128, 'must have 8 to 128 characters');
+
 export const email = z
   .string()
-  .max(254)
+  .max(254, 'must have at most 254 characters')
   .regex(fullFormats.email as RegExp, 'must be an e-mail address');
 
 export type Mailbox = Readonly<{ name: string; address: string }>;
@@ -57,7 +62,9 @@ export const mailbox = z.string().transform((text, context): Mailbox => {
 
 export const twilioAccount = z.string().regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits');
 
-export const smsSender = z.string().refine(isSmsSender, 'must be a number in E.164 form such as +15005550006, a short code or a sender ID');
+export const smsSender = z
+  .string()
+  .refine(isSmsSender, 'must be a number in E.164 format, such as +15005550006, a short code or a sender ID');
 
 const list = z.string().transform((text) =>
   text
@@ -67,26 +74,29 @@ const list = z.string().transform((text) =>
 );
 const listOf = (isEntry: (entry: string) => boolean, message: string) => list.refine((entries) => entries.every(isEntry), { message });
 
-export const addressRanges = listOf(isAddressOrRange, 'must list IP addresses or CIDR ranges, such as 10.0.0.0/8');
+export const addressRanges = listOf(
+  isAddressOrRange,
+  'must be a list of IP addresses or CIDR ranges, such as 10.0.0.0/8, separated by commas',
+);
 
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
 export const proxies = listOf(
   (entry) => proxyNames.includes(entry) || isAddressOrRange(entry),
-  `must list IP addresses, CIDR ranges or ${proxyNames.join(', ')}`,
+  `must be a list of IP addresses, CIDR ranges or the names ${proxyNames.join(', ')}, separated by commas`,
 );
 
 export const origins = listOf(
   (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
-  'must be * or list origins such as https://app.example.com',
+  'must be * or a list of origins, such as https://app.example.com, separated by commas',
 );
 
-export const secrets = list.refine((keys) => keys.length > 0 && keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)), {
-  message: 'must be 32 random bytes in base64 (openssl rand -base64 32); older ones may follow after commas',
+export const secretKeys = list.refine((keys) => keys.length > 0 && keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)), {
+  message: 'must be 32 random bytes in base64 (openssl rand -base64 32); to rotate keys, append the old ones, separated by commas',
 });
 
 export const hostNames = listOf(
   (text) => !/[\s/\\:?#@[\]]/.test(text) && URL.canParse(`https://${text}`),
-  'must list host names, such as chat.example.com',
+  'must be a list of host names, such as chat.example.com, separated by commas',
 ).transform((names) => names.map((name) => new URL(`https://${name}`).hostname));
 
 function isAddressOrRange(entry: string): boolean {

@@ -6,7 +6,7 @@ import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 import { type Query, type Statement, sql } from './statement.ts';
 
-/** What runs in one transaction. */
+/** A function that runs in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
 
 /** The only access to the data, the same for the embedded database and for PostgreSQL. */
@@ -44,7 +44,7 @@ export type Entities = NonNullable<Options['entities']>;
 
 const readinessTimeoutMs = 2000;
 
-/** Refuses to serve as a role that row-level security does not apply to. */
+/** Creates the Database. Throws if row-level security does not apply to its role. */
 export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend): Promise<Database> {
   const database = new OrmDatabase(orm, backend);
   try {
@@ -109,7 +109,7 @@ class OrmDatabase implements Database {
     try {
       return await work();
     } catch (error) {
-      throw isConnectionLoss(error) ? unavailable(error) : error;
+      throw isTemporaryError(error) ? unavailable(error) : error;
     }
   }
 
@@ -136,7 +136,9 @@ class OrmDatabase implements Database {
          from pg_roles r where r.rolname = current_user`,
     );
     if (!role || role.bypasses || role.owns) {
-      throw new Error(`The database role "${role?.name}" is not subject to row-level security; refusing to serve with it.`);
+      throw new Error(
+        `The database role "${role?.name}" bypasses row-level security: it must not be a superuser, have BYPASSRLS or own tables.`,
+      );
     }
   }
 
@@ -158,18 +160,18 @@ class OrmDatabase implements Database {
   }
 }
 
-/** A lost connection is temporary and not the client's mistake, so the client is asked to retry. */
+/** The condition is temporary and not the client's mistake, so the client is asked to retry. */
 function unavailable(cause?: unknown): RetryLaterError {
   return new RetryLaterError('unavailable', 'The database is unavailable. Retry in 2 seconds.', 2, { cause });
 }
 
 // SQLSTATE classes 08 (connection), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25P03 (idle
 // transaction timeout), and the error codes of sockets.
-const lossCodes = /^(08...|25P03|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
-const lossMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+const temporaryCodes = /^(08...|25P03|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+const temporaryMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
-function isConnectionLoss(error: unknown): boolean {
+function isTemporaryError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
-  return (typeof code === 'string' && lossCodes.test(code)) || lossMessages.test(error.message) || isConnectionLoss(error.cause);
+  return (typeof code === 'string' && temporaryCodes.test(code)) || temporaryMessages.test(error.message) || isTemporaryError(error.cause);
 }

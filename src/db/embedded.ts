@@ -4,18 +4,19 @@ import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
-import { lockFolder } from './data-folder.ts';
+import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
 
 /**
- * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: a killed process
- * loses nothing, a power failure may. `onPanic` is called when it has crashed for good.
+ * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: data survives a
+ * killed process, but recent writes may be lost in a power failure. `onPanic` is called when it has crashed for good.
  */
 export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void): Promise<Database> {
-  const unlock = lockFolder(folder);
+  const unlock = lockDirectory(folder);
   const { dataDir, unfinished } = filesIn(folder);
+  // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.
   if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
   if (!existsSync(dataDir)) writeFileSync(unfinished, '');
   const pglite = await start(dataDir);
@@ -25,7 +26,6 @@ export async function openEmbedded(folder: string, entities: Entities, onPanic: 
   return openOnPglite(pglite, entities, { unlock, hasCrashed: hasPanicked });
 }
 
-/** An interrupted first start leaves files that PostgreSQL cannot start from. They contain no data yet, so they are deleted. */
 function filesIn(folder: string) {
   return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished') };
 }
@@ -36,7 +36,10 @@ async function start(dataDir: string): Promise<PGlite> {
     return await startPglite(existsSync(dataDir) ? { dataDir } : { dataDir, loadDataDir: await freshCluster() });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The embedded database in ${dataDir} does not start. Is the disk full? PostgreSQL reports: ${why}`, { cause: error });
+    throw new Error(
+      `The embedded database in ${dataDir} cannot be opened. If the disk is full, free some space. PostgreSQL reports: ${why}`,
+      { cause: error },
+    );
   }
 }
 
@@ -52,7 +55,7 @@ export async function openOnPglite(
   { unlock = () => {}, hasCrashed = (): boolean => false } = {},
 ): Promise<Database> {
   await dropUnusedParsers(pglite);
-  // PGlite's own session is a superuser, to whom no policy applies.
+  // PGlite's own session is a superuser, to which no policy applies.
   await pglite.exec(`
     do $$ begin
       if not exists (select from pg_roles where rolname = 'sitekeeper_service') then
@@ -111,11 +114,11 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
   }
 }
 
-/** Leaves a folder without a database unchanged. */
+/** Returns the plan for the embedded database. If there is none yet, none is created. */
 export async function planEmbedded(folder: string): Promise<MigrationPlan> {
   const { dataDir, unfinished } = filesIn(folder);
   if (!existsSync(dataDir) || existsSync(unfinished)) return planMigrations(async () => ({ rows: [] }));
-  const unlock = lockFolder(folder);
+  const unlock = lockDirectory(folder);
   const pglite = await start(dataDir);
   try {
     return await planMigrations((sql) => pglite.query<object>(sql));

@@ -13,7 +13,7 @@ interface IdempotentRequest {
 }
 
 /** Stored instead of a result that contains a secret. */
-interface SecretResult {
+interface CreatedReference {
   createdId: number;
 }
 
@@ -32,11 +32,11 @@ export function runIdempotent<Result extends { createdId?: number }>(
       `${userId} ${operation} ${key}`,
     ]);
     if (!lock?.free) {
-      throw new ProblemError('request_in_progress', 'A request with the same Idempotency-Key is still in progress. Retry in a moment.');
+      throw new ProblemError('request_in_progress', 'A request with this Idempotency-Key is still in progress. Retry in a few seconds.');
     }
     // The request may contain secrets, so only a keyed hash of it is stored.
     const hashes = secretKeys.map((secret) => createHmac('sha256', secret).update(content).digest());
-    const [stored] = await em.execute<{ request_hash: Uint8Array; response: Result | SecretResult }[]>(
+    const [stored] = await em.execute<{ request_hash: Uint8Array; response: Result | CreatedReference }[]>(
       `select request_hash, response from idempotent_responses
         where operation = ? and idempotency_key = ? and created_at > now() - interval '24 hours'`,
       [operation, key],
@@ -47,7 +47,7 @@ export function runIdempotent<Result extends { createdId?: number }>(
       return stored.response as Result;
     }
     const result = await work(userDatabaseIn(em));
-    const response: Result | SecretResult = result.createdId === undefined ? result : { createdId: result.createdId };
+    const response: Result | CreatedReference = result.createdId === undefined ? result : { createdId: result.createdId };
     await em.execute(
       `insert into idempotent_responses (user_id, operation, idempotency_key, request_hash, response) values (?, ?, ?, ?, ?)
        on conflict (user_id, operation, idempotency_key) do update

@@ -4,8 +4,8 @@ import pg from 'pg';
 /** Receives what processes send to each other with PostgreSQL's NOTIFY. */
 export interface NotificationListener {
   onNotification(payload: string): void;
-  /** Called after a connection was established, because notifications may have been missed before. */
-  onGap(): void;
+  /** Called after each connection, because notifications may have been missed before it. */
+  onReconnect(): void;
 }
 
 const reconnectMs = 500;
@@ -27,7 +27,7 @@ export async function listenOnPostgres(url: string, channel: string, listener: N
     client.on('notification', ({ payload }) => listener.onNotification(payload ?? ''));
     await client.connect();
     await client.query(`listen ${channel}`);
-    listener.onGap();
+    listener.onReconnect();
     return { closed };
   }
 

@@ -72,7 +72,7 @@ async function readTable<Row>(query: OwnerQuery, table: string): Promise<Row[]> 
   return tables.length > 0 ? ((await query(`select * from ${table}`)).rows as Row[]) : [];
 }
 
-/** The checksum is stored by the migration itself, in its transaction, so that there is none without the other. */
+/** The checksum is stored by the migration itself, in its transaction, so that neither exists without the other. */
 function sqlMigration(name: string): new (...args: ConstructorParameters<typeof Migration>) => Migration {
   return class extends Migration {
     override up() {

@@ -22,7 +22,7 @@ interface SharedConnection {
 }
 
 /**
- * How many queries share a connection. Writes share less, because PostgreSQL commits several transactions with one disk
+ * How many queries share a connection. Fewer writes share one, because PostgreSQL commits several transactions with one disk
  * flush only if they come from different connections.
  */
 const maxPending = { reads: 8, writes: 4 };
@@ -70,7 +70,7 @@ export class ConnectionMultiplexer {
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
-  /** Returns none while somebody waits for a connection, because a connection that is shared on and on is never released. */
+  /** Returns undefined while callers wait for the pool: a connection that is shared continuously would never be released to them. */
   #findShared(readOnly: boolean): SharedConnection | undefined {
     if (this.#shared.size === 0 || this.#pool.waitingCount > 0) return undefined;
     const activeSince = performance.now() - stalledMs;

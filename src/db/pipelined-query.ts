@@ -22,7 +22,7 @@ const namesByText = new Map<string, string>();
 const preparedByConnection = new WeakMap<object, PreparedStatements>();
 
 /**
- * Several prepared statements in one round trip. PostgreSQL treats everything before a Sync message as one transaction, so
+ * Runs several prepared statements in one round trip. PostgreSQL treats everything before a Sync message as one transaction, so
  * neither BEGIN nor COMMIT is sent. Each text is prepared and described once per connection.
  */
 export class PipelinedQuery implements Submittable {

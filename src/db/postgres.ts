@@ -11,7 +11,7 @@ const timeoutSeconds = 15;
 /** A server that sends nothing for longer is frozen or unreachable, and will not enforce its own timeouts. */
 const silenceMs = (timeoutSeconds + 1) * 1000;
 
-/** Opens a migrated PostgreSQL server. Every connection runs as sitekeeper_app, whatever role has logged in. */
+/** Opens a migrated PostgreSQL server. Every connection runs as sitekeeper_app, regardless of the login role. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
   let multiplexer: ConnectionMultiplexer | undefined;
   const { address, options: urlOptions } = splitOptions(url);
@@ -51,7 +51,7 @@ function parseTime(text: string): Date {
   return text[4] === '-' && text.endsWith('+00') ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : parseAnyTime(text);
 }
 
-/** Options in the URL would replace ours. Placed before ours, they apply where ours set nothing. */
+/** Extracts the options of the URL, so that they can be placed before the options of the service instead of replacing them. */
 function splitOptions(url: string): { address: string; options: string } {
   const address = new URL(url);
   const options = address.searchParams.get('options') ?? '';

@@ -42,7 +42,7 @@ const attempts = 5;
 
 /**
  * Runs a conditional write. If it changes no row, `explain` reads the row and throws the reason. If `explain` finds no
- * reason, a concurrent write got in between, and the write is tried again.
+ * reason, a concurrent write changed the row, and the write is retried.
  */
 export async function writeIf<Row>(db: Queryable, statement: Statement<Row>, explain: () => Promise<void>): Promise<Row> {
   for (let attempt = 0; attempt < attempts; attempt++) {

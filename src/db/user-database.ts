@@ -3,7 +3,7 @@ import { type Query, queryInTransaction } from './statement.ts';
 
 /** The database as one user sees it: row-level security hides the rows of everybody else. */
 export interface UserDatabase {
-  /** Runs statements in one round trip and one transaction. Use it for what is read and written often. */
+  /** Runs statements in one round trip and one transaction. It is the fast path for frequent reads and writes. */
   query: Query;
   transaction<T>(work: Work<T>): Promise<T>;
 }

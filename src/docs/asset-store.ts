@@ -5,7 +5,7 @@ import type { Context } from 'koa';
 import { matchesETag } from '../http/etags.ts';
 import type { Html } from './html.ts';
 
-/** A page, a specification or a static file. It is loaded at the first request and then cached, so that it does not delay the start. */
+/** A page, an OpenAPI document or a static file. The first request loads and caches it, so that it does not delay startup. */
 export interface Asset {
   type: string;
   cacheControl: string;
@@ -23,7 +23,7 @@ const cache = new WeakMap<Asset, Promise<CachedAsset>>();
 
 /** Responds with the asset, compressed if the client accepts gzip, or with 304 if the client already has it. */
 export async function sendAsset(ctx: Context, asset: Asset) {
-  const { plain, gzipped, hash } = await cachedAsset(asset);
+  const { plain, gzipped, hash } = await getCachedAsset(asset);
   const isGzip = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
   ctx.set('Content-Type', asset.type);
   ctx.set('Cache-Control', asset.cacheControl);
@@ -39,12 +39,12 @@ export async function sendAsset(ctx: Context, asset: Asset) {
   ctx.body = isGzip ? gzipped : plain;
 }
 
-function cachedAsset(asset: Asset): Promise<CachedAsset> {
+function getCachedAsset(asset: Asset): Promise<CachedAsset> {
   let cached = cache.get(asset);
   if (!cached) {
     cached = loadAsset(asset);
     cache.set(asset, cached);
-    // An error is not cached, so the next request tries again.
+    // An error is not cached, so that the next request tries again.
     cached.catch(() => cache.delete(asset));
   }
   return cached;
@@ -55,6 +55,6 @@ async function loadAsset(asset: Asset): Promise<CachedAsset> {
   return { plain, gzipped: await compress(plain), hash: createHash('sha256').update(plain).digest('base64url').slice(0, 22) };
 }
 
-export function htmlAsset(render: () => Html): Asset {
+export function createHtmlAsset(render: () => Html): Asset {
   return { type: 'text/html; charset=utf-8', cacheControl: 'no-cache', load: async () => render().markup };
 }

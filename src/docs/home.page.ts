@@ -1,8 +1,8 @@
 import { type Html, html } from './html.ts';
-import { layout } from './layout.ts';
+import { renderPage } from './layout.ts';
 
-export function homePage(): Html {
-  return layout({
+export function renderHomePage(): Html {
+  return renderPage({
     title: 'API documentation',
     path: '/docs',
     body: html`<section class="hero">
@@ -15,16 +15,16 @@ of them goes down.</p>
 <a class="card" href="docs/getting-started"><h2>Getting started</h2>
 <p>From the first API key to the first alert, with curl, TypeScript or Python.</p></a>
 <a class="card" href="docs/websites"><h2>Website registry</h2>
-<p>Reference of the API under <code>/api/v1</code>. You can try every operation on this server.</p></a>
+<p>Reference for the API at <code>/api/v1</code>. You can try every operation on this server.</p></a>
 <a class="card" href="docs/monitoring"><h2>Monitoring</h2>
-<p>Reference of the API under <code>/api</code>: keys, monitors, incidents, providers and alerts. You can try every operation.</p></a>
+<p>Reference for the API at <code>/api</code>: keys, monitors, incidents, providers and alerts. You can try every operation.</p></a>
 <a class="card" href="docs/problems"><h2>Problems</h2>
 <p>What each error means, when it occurs, and what to do about it.</p></a>
 </div>
 <section>
 <h2>OpenAPI documents</h2>
 <p>Both APIs are described in OpenAPI 3.0.3. Generate a client from the documents, or import them into your API tool.
-The directory <code>generated/</code> of the Sitekeeper repository has a TypeScript client, <code>@sitekeeper/client</code>, and a
+The directory <code>generated/</code> in the Sitekeeper repository contains a TypeScript client, <code>@sitekeeper/client</code>, and a
 collection for Postman, Bruno, Insomnia or Hoppscotch.</p>
 <table>
 <thead><tr><th>API</th><th>OpenAPI document</th></tr></thead>

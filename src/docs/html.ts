@@ -15,7 +15,7 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 }
 
 /** Converts plain text to markup. Text in `backticks` becomes code. */
-export function prose(text: string): Html {
+export function renderText(text: string): Html {
   return new Html(escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>'));
 }
 

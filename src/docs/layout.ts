@@ -16,8 +16,8 @@ const sections = [
   ['/docs/problems', 'Problems'],
 ] as const;
 
-export function layout({ title, path, body, head = new Html('') }: Page): Html {
-  const root = relativeRoot(path);
+export function renderPage({ title, path, body, head = new Html('') }: Page): Html {
+  const root = getRelativeRoot(path);
   const link = ([target, name]: (typeof sections)[number]) =>
     html`<a href="${root}${target.slice(1)}"${new Html(path.startsWith(target) ? ' aria-current="page"' : '')}>${name}</a>`;
   return html`<!doctype html>
@@ -60,6 +60,6 @@ ${body}
 }
 
 /** The relative path from a page to the root of the service: empty, or one or more '../'. */
-function relativeRoot(path: string): string {
+function getRelativeRoot(path: string): string {
   return '../'.repeat(path.split('/').length - 2);
 }

@@ -1,20 +1,20 @@
-import { type Asset, htmlAsset } from './asset-store.ts';
-import { gettingStartedPage } from './getting-started.page.ts';
-import { homePage } from './home.page.ts';
-import { problemPages } from './problems.page.ts';
-import { monitoringPage, websitesPage } from './reference.page.ts';
-import { specAssets } from './specs.ts';
-import { staticAssets } from './static-assets.ts';
+import { type Asset, createHtmlAsset } from './asset-store.ts';
+import { renderGettingStartedPage } from './getting-started.page.ts';
+import { renderHomePage } from './home.page.ts';
+import { createProblemAssets } from './problems.page.ts';
+import { renderMonitoringPage, renderWebsitesPage } from './reference.page.ts';
+import { createSpecAssets } from './specs.ts';
+import { createStaticAssets } from './static-assets.ts';
 
-/** Everything that the docs serve, by path. Any other path is not found. */
-export function pageIndex(publicUrl: string): Map<string, Asset> {
+/** Maps the path of each page, OpenAPI document and static file to its asset. Any other path returns 404. */
+export function createPageIndex(publicUrl: string): Map<string, Asset> {
   return new Map([
-    ['/docs', htmlAsset(() => homePage())],
-    ['/docs/getting-started', htmlAsset(() => gettingStartedPage(publicUrl))],
-    ['/docs/websites', htmlAsset(() => websitesPage())],
-    ['/docs/monitoring', htmlAsset(() => monitoringPage())],
-    ...problemPages(publicUrl),
-    ...staticAssets(),
-    ...specAssets(publicUrl),
+    ['/docs', createHtmlAsset(() => renderHomePage())],
+    ['/docs/getting-started', createHtmlAsset(() => renderGettingStartedPage(publicUrl))],
+    ['/docs/websites', createHtmlAsset(() => renderWebsitesPage())],
+    ['/docs/monitoring', createHtmlAsset(() => renderMonitoringPage())],
+    ...createProblemAssets(publicUrl),
+    ...createStaticAssets(),
+    ...createSpecAssets(publicUrl),
   ]);
 }

@@ -9,7 +9,7 @@ export interface Explanation {
   remedies: string[];
 }
 
-/** The explanation of every problem. A code without one does not compile. */
+/** The explanation of each problem. The compiler rejects a problem code without an explanation. */
 export const explanations: Record<ProblemCode, Explanation> = {
   malformed_request: {
     meaning:
@@ -22,17 +22,17 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   malformed_json: {
     meaning:
-      'The body has `Content-Type: application/json`, but it is not valid JSON. The `detail` contains the message of the JSON parser.',
+      'The body has `Content-Type: application/json`, but it is not valid JSON. The `detail` contains the message from the JSON parser.',
     remedies: [
       'Use a JSON library (`JSON.stringify`, `json.dumps`) instead of concatenating strings.',
-      'In a shell, put single quotes around the body. Inside double quotes, the shell removes the double quotes of the JSON.',
+      'In a shell, put single quotes around the body. Inside double quotes, the shell removes the double quotes in the JSON.',
       'Look for a comma after the last entry, single quotes and comments. JSON does not allow them.',
     ],
   },
   duplicate_key: {
     meaning:
-      'An object in the JSON body contains the same key more than once. Most parsers silently keep the last value, so it is unclear which value you mean.',
-    remedies: ['Send each key once. The `detail` names the duplicate key.'],
+      'A JSON object in the body contains the same key more than once. Most parsers silently keep the last value, so it is unclear which value you mean.',
+    remedies: ['Send each key once. The `detail` contains the duplicate key.'],
   },
   malformed_encoding: {
     meaning:
@@ -49,12 +49,12 @@ export const explanations: Record<ProblemCode, Explanation> = {
       'Send an API key in the header `Authorization: Bearer <API_KEY>`.',
       'On these pages, sign in at the top.',
       'If the operation requires a session, sign in with `POST /api/session` and send no API key.',
-      'If you have no key: the service prints one on its first start, and the operator can create more with `npm run sitekeeper -- key create`. With a key or a session, you can create keys with `POST /api/keys`.',
+      'If you have no key: the service prints one when it starts for the first time, and the operator can create more with `npm run sitekeeper -- key create`. With a key or a session, you can create keys with `POST /api/keys`.',
     ],
   },
   invalid_key: {
     meaning:
-      'The `Authorization` header does not have the form `Bearer stkp_…`, the key has a missing or changed character, or the key is unknown, expired or deleted. An invalid key is rejected even if the request also has a valid session.',
+      'The `Authorization` header does not have the form `Bearer stkp_…`, the key has a missing or changed character, or the key is unknown, expired or revoked (deleted). An invalid key is rejected even if the request also has a valid session.',
     remedies: [
       'Check that you copied the whole key: `stkp_` followed by 36 letters and digits, without spaces or quotes.',
       'Check that the key belongs to this service and not to another installation.',
@@ -63,20 +63,20 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   invalid_session: {
     meaning:
-      'The session is unknown or has ended. A session ends after 7 days without use, after 30 days in any case, when you sign out, and when the password is changed in another session or by the operator.',
+      'The session is unknown or has expired. A session expires after 7 days without use, and after 30 days in any case. It is deleted when you sign out, and when the password is changed in another session or by the operator.',
     remedies: ['Sign in again with `POST /api/session`.', 'In programs, use an API key instead. It works until it is deleted or expires.'],
   },
   invalid_credentials: {
-    meaning: 'No account has this e-mail address and this password. The response does not reveal which of the two is wrong.',
+    meaning:
+      'No account has this e-mail address and this password. The response does not reveal which of the two is wrong. After 5 failed attempts in 15 minutes for one account from one client address, further attempts return `rate_limited` with `Retry-After`.',
     remedies: [
       'Check both. Passwords are case-sensitive.',
-      'The owner account has a password only if the operator has set one: with `OWNER_PASSWORD` before the first start, or later with `npm run sitekeeper -- user password <email>`.',
-      'After 5 failed attempts in 15 minutes, further attempts for the account from your address are rejected with `rate_limited` for a while.',
+      'The owner account has a password only if the operator has set one: with `OWNER_PASSWORD` before the service first started, or later with `npm run sitekeeper -- user password <email>`.',
     ],
   },
   missing_scope: {
     meaning:
-      'The key is valid, but it does not have the scope that this operation requires. The `detail` names the scope. Write does not include read.',
+      'The API key is valid, but it does not have the scope that this operation requires. The `detail` contains the scope. A write scope does not include the read scope.',
     remedies: [
       'Use a key that has the scope, or create one with `POST /api/keys`.',
       'In the API reference, `x-required-scopes` lists the scopes that an operation requires.',
@@ -115,11 +115,12 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   not_found: {
     meaning:
-      'There are two cases, and the `detail` says which one applies. `No such endpoint…` means that the path is unknown. `Monitor 17 was not found.` means that the resource does not exist or belongs to another user. The response does not reveal which, so that nobody can find out what other users have.',
+      'The `detail` says what was not found. `No such endpoint…` means that the path is unknown. `Monitor 17 was not found.` means that the resource does not exist or belongs to another user. The response does not reveal which, so that nobody can find out what other users have. `Provider 3 is not assigned to monitor 5.` means that there is no such assignment to remove.',
     remedies: [
-      'Unknown path: check it against the API reference. The website registry is under `/api/v1`, monitoring is under `/api`.',
+      'Unknown path: check it against the API reference. The website registry is at `/api/v1`, monitoring is at `/api`.',
       'Resource: check the id. List the resources to see which ones exist. It may have been deleted.',
-      'Check that the key belongs to the user who owns the resource.',
+      'Assignment: list the providers of the monitor with `GET /api/monitors/{id}/notifications`.',
+      'Check that the API key belongs to the same user as the resource.',
     ],
   },
   method_not_allowed: {
@@ -131,7 +132,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
     remedies: ['Send `Accept: application/json` or `*/*`, or leave out the header.'],
   },
   request_timeout: {
-    meaning: 'The request did not arrive in time. The headers and the whole request have 6 seconds to arrive.',
+    meaning: 'The request did not arrive in time. The whole request, headers and body, must arrive within 6 seconds.',
     remedies: [
       'Retry the request. If it creates a resource, send an `Idempotency-Key`, so that a retry does not create it twice.',
       'Check your connection, and any proxy that delays requests.',
@@ -150,7 +151,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
       'You have reached the maximum number of keys, websites, monitors or providers per user. The `detail` says which, and how many.',
     remedies: [
       'Delete what you no longer need.',
-      'Ask the operator for a higher limit: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` are settings. The limit of 100 keys is fixed.',
+      'Ask the operator for a higher maximum: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` are settings. The maximum of 100 keys cannot be changed.',
     ],
   },
   email_taken: {
@@ -172,10 +173,10 @@ export const explanations: Record<ProblemCode, Explanation> = {
   request_in_progress: {
     meaning:
       'Another request with the same `Idempotency-Key` is still in progress. If both ran at the same time, the resource could be created twice.',
-    remedies: ['Wait a moment and retry. You then get the response of the first request.'],
+    remedies: ['Retry after a few seconds. If the first request succeeded, you get its response. Otherwise, your retry is processed.'],
   },
   precondition_failed: {
-    meaning: 'The resource has changed since you read it: its version is no longer the one in `If-Match`. Nothing was written.',
+    meaning: 'The resource has changed since you read it: it no longer has a version listed in `If-Match`. The request had no effect.',
     remedies: [
       'Read the resource again, apply your change to its current state, and send the new `ETag` in `If-Match`.',
       'To overwrite the resource regardless of its version, leave out `If-Match`.',
@@ -191,7 +192,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning:
       'The `Content-Type` of the body is not the one that the operation accepts, its charset is not UTF-8, or its `Content-Encoding` is not supported. The `detail` says which.',
     remedies: [
-      'The website registry accepts forms: `Content-Type: application/x-www-form-urlencoded`, the default of `curl -d`.',
+      'The website registry accepts forms: `Content-Type: application/x-www-form-urlencoded`, which is the default for `curl -d`.',
       'Monitoring accepts JSON: `Content-Type: application/json`. With curl, add `-H "Content-Type: application/json"`.',
     ],
   },
@@ -200,7 +201,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
       'The request is well-formed, but its content does not follow the API reference. `errors` lists all validation errors. Each entry has a location (`in`, with a `pointer` in the body or the `name` of a parameter or header), a stable `code` and a `message`. Errors in a list of lines also have a `line`.',
     remedies: [
       'Fix every entry in `errors`.',
-      '`unknown_field` is usually a typing error. Unknown fields in the body are always rejected. Unknown query parameters are ignored.',
+      '`unknown_field` usually means a typo in a field name. Unknown fields in the body are always rejected. Unknown query parameters are ignored.',
       'See the API reference for what each field accepts.',
     ],
   },
@@ -217,7 +218,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
     remedies: [
       'Wait for the number of seconds in `Retry-After`, then retry.',
       'The response headers `RateLimit` and `X-RateLimit-Remaining` show how many requests are left. Slow down before the number reaches 0.',
-      'Send a key. Requests without a valid key or session are limited per client address, to a tenth of the limit of a key. Operators: set the limit with `RATE_LIMIT_PER_MINUTE`.',
+      'Send an API key. Requests without a valid key or session are limited per client address, to a tenth of the limit for a key. Operators: set the limit with `RATE_LIMIT_PER_MINUTE`.',
     ],
   },
   headers_too_large: {
@@ -225,15 +226,15 @@ export const explanations: Record<ProblemCode, Explanation> = {
     remedies: ['Send fewer or shorter headers. In a browser, the usual cause is cookies: delete the cookies of this site.'],
   },
   internal_error: {
-    meaning: 'An unexpected error occurred in the service. The log of the service contains it with the `request_id` of the problem.',
+    meaning: 'An unexpected error occurred in the service. The service log contains it with the `request_id` of the problem.',
     remedies: [
       'Retry later. If the request creates a resource, send an `Idempotency-Key`, so that a retry does not create it twice.',
-      'If the error persists, report the `request_id` to the operator.',
+      'If it happens again, report the `request_id` to the operator.',
     ],
   },
   delivery_failed: {
     meaning:
-      'The mail server, Slack, Telegram or the SMS service did not accept the test notification, or could not be reached. The `detail` contains the reason.',
+      'The mail server, Slack, Telegram or the SMS service did not accept the test notification, or was unreachable. The `detail` contains the reason.',
     remedies: [
       'Check the e-mail address, the webhook URL, the bot token and chat id, or the phone number of the provider.',
       'Telegram: the recipient must have sent a message to the bot first, or the bot must be a member of the group.',
@@ -241,9 +242,9 @@ export const explanations: Record<ProblemCode, Explanation> = {
     ],
   },
   delivery_not_configured: {
-    meaning: 'The operator has not configured this type of delivery, so nothing can be sent. The `detail` names the missing setting.',
+    meaning: 'The operator has not configured this type of delivery, so nothing can be sent. The `detail` contains the missing setting.',
     remedies: [
-      'Use a provider of another type. Slack and Telegram need no configuration by the operator.',
+      'Use a provider of another type. Slack and Telegram require no settings from the operator.',
       'Operators: e-mail needs `SMTP_URL` and `MAIL_FROM`; SMS needs `TWILIO_ACCOUNT_SID`, `TWILIO_AUTH_TOKEN` and `SMS_FROM`.',
     ],
   },

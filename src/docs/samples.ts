@@ -16,16 +16,22 @@ export interface Step {
   after: string[];
 }
 
-export const steps = (url: string): Step[] => [firstKey(url), firstWebsite(url), firstMonitor(url), firstAlert(url)];
+export const createSteps = (url: string): Step[] => [
+  createKeyStep(url),
+  createWebsiteStep(url),
+  createMonitorStep(url),
+  createAlertStep(url),
+];
 
-const firstKey = (url: string): Step => ({
+const createKeyStep = (url: string): Step => ({
   id: 'first-key',
   title: 'Create an API key',
   before: [
-    'On its first start, the service prints an API key. It is shown only once. Set it as an environment variable with `export KEY=stkp_…`: ' +
+    'When the service starts for the first time, it prints an API key. It is shown only once. Set it as an environment variable with `export KEY=stkp_…`: ' +
       'every sample reads it from there. If someone else operates the service, ask them for a key, or sign in above and create one in the ' +
       'monitoring reference.',
-    'The first key has all scopes. Create a key that has only the scopes you need for the next steps:',
+    'The first key has all scopes. Create a separate key for the next steps, which need all six scopes. You can delete it later without ' +
+      'losing the first key:',
   ],
   samples: {
     curl: `curl ${url}/api/keys \\
@@ -64,7 +70,7 @@ print(json.load(urllib.request.urlopen(request)))`,
   after: ['The response contains the new `key`. It is shown only once. Use it instead of the first key from now on: `export KEY=stkp_…`.'],
 });
 
-const firstWebsite = (url: string): Step => ({
+const createWebsiteStep = (url: string): Step => ({
   id: 'first-website',
   title: 'Register a website',
   before: ['The website registry accepts forms and returns JSON. Register a website, then list your websites:'],
@@ -92,7 +98,7 @@ print(json.load(urllib.request.urlopen(urllib.request.Request(websites, headers=
   ],
 });
 
-const firstMonitor = (url: string): Step => ({
+const createMonitorStep = (url: string): Step => ({
   id: 'first-monitor',
   title: 'Create a monitor',
   before: ['The monitoring API accepts JSON. Create a monitor that checks a URL every minute, then read its status:'],
@@ -121,7 +127,7 @@ print(json.load(urllib.request.urlopen(request)))`,
   after: ['The `status` is `pending` until the first check, which follows within a few seconds. Then it is `up` or `down`.'],
 });
 
-const firstAlert = (url: string): Step => ({
+const createAlertStep = (url: string): Step => ({
   id: 'first-alert',
   title: 'Set up an alert',
   before: [
@@ -169,7 +175,7 @@ print(call("POST", f"/providers/{provider['id']}/test"))`,
     'To send e-mail, the operator must have configured a mail server. Otherwise the test returns the problem `delivery_not_configured`. ' +
       'Slack and Telegram need no configuration. For Slack, create the provider with ' +
       '`{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}`.',
-    'To get a real alert, create a monitor for a URL that cannot be reached, such as `https://nowhere.example.com`, and assign the ' +
+    'To get a real alert, create a monitor for an unreachable URL, such as `https://nowhere.example.com`, and assign the ' +
       'provider to it. A failed check is confirmed by two more checks, 5 seconds apart. Then the alert is sent.',
   ],
 });

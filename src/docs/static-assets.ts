@@ -13,27 +13,27 @@ const types = {
 };
 type FileName = `${string}.${keyof typeof types}`;
 
-/** The folder of Swagger UI in URLs, relative to /docs/. */
-export const swaggerUiFolder = `assets/swagger-ui-${swaggerUiPackage.version}`;
+/** The URL path of Swagger UI, relative to /docs/. */
+export const swaggerUiPath = `assets/swagger-ui-${swaggerUiPackage.version}`;
 
-/** All files that pages load, by path. No other file is ever read from disk. */
-export function staticAssets(): [path: string, Asset][] {
+/** Creates an asset for each file that pages load. No other file is ever read from disk. */
+export function createStaticAssets(): [path: string, Asset][] {
   return [
-    ...(['docs.css', 'docs.mjs', 'reference.css', 'reference.mjs', 'icon.svg'] as const).map((name) => ownFile(name)),
-    ...(['swagger-ui.css', 'swagger-ui-bundle.js'] as const).map((name) => swaggerUiFile(name)),
+    ...(['docs.css', 'docs.mjs', 'reference.css', 'reference.mjs', 'icon.svg'] as const).map((name) => createOwnAsset(name)),
+    ...(['swagger-ui.css', 'swagger-ui-bundle.js'] as const).map((name) => createSwaggerUiAsset(name)),
   ];
 }
 
-function ownFile(name: FileName): [string, Asset] {
-  return [`/docs/assets/${name}`, fileAsset(name, join(import.meta.dirname, 'browser', name), 'no-cache')];
+function createOwnAsset(name: FileName): [string, Asset] {
+  return [`/docs/assets/${name}`, createFileAsset(name, join(import.meta.dirname, 'browser', name), 'no-cache')];
 }
 
 /** The path contains the version of Swagger UI, so its content never changes and can be cached for a year. */
-function swaggerUiFile(name: FileName): [string, Asset] {
-  const asset = fileAsset(name, require.resolve(`swagger-ui-dist/${name}`), 'public, max-age=31536000, immutable');
-  return [`/docs/${swaggerUiFolder}/${name}`, asset];
+function createSwaggerUiAsset(name: FileName): [string, Asset] {
+  const asset = createFileAsset(name, require.resolve(`swagger-ui-dist/${name}`), 'public, max-age=31536000, immutable');
+  return [`/docs/${swaggerUiPath}/${name}`, asset];
 }
 
-function fileAsset(name: FileName, file: string, cacheControl: string): Asset {
+function createFileAsset(name: FileName, file: string, cacheControl: string): Asset {
   return { type: types[name.slice(name.lastIndexOf('.') + 1) as keyof typeof types], cacheControl, load: () => readFile(file) };
 }

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { type Caller, isOwnerDeleted, revokedCredential } from '../auth/caller.ts';
+import { type Caller, isCallerDeleted, revokedCredential } from '../auth/caller.ts';
 import type { Operation } from './contract.ts';
 import { allowedVersions, matchesETag, requireVersion } from './etags.ts';
 import { type AnyInput, idempotencyKeyOf } from './input.ts';
@@ -8,11 +8,11 @@ import type { HandlerContext, HandlerResult } from './operations.ts';
 import { type ApiDefinition, createPipeline, type PipelineDeps } from './pipeline.ts';
 
 export interface Api extends ApiDefinition {
-  /** Handlers<…> of the API's operations. The types of the single operations end here. */
+  /** Handlers<…> of the API's operations. The adapter does not need the types of individual operations. */
   handlers: object;
 }
 
-/** What an API needs of the data layer. It is passed in, so that http/ does not depend on the database. */
+/** The data access that an API needs. It is passed in, so that http/ does not depend on the database. */
 export interface DataAccess<Db> {
   forUser(userId: number): Db;
   /** Runs `work` in one transaction, unless the same request has succeeded before: then that result is returned. */
@@ -42,7 +42,7 @@ export function serveApi<Db>(api: Api, deps: ApiDeps<Db>): Promise<Middleware> {
     const handler = handlerFor<Db>(operation, api.handlers);
     return async (input, caller, ctx) => {
       const result = await runHandler(handler, operation, input, caller, ctx, deps).catch((error: unknown) => {
-        throw isOwnerDeleted(error) ? revokedCredential(caller.key ? 'key' : 'session') : error;
+        throw isCallerDeleted(error) ? revokedCredential(caller.key ? 'key' : 'session') : error;
       });
       // The database notifies other processes. This one drops the credentials before the client sees the response.
       if (result.revokesCredentials) deps.authenticator.forgetUser(caller.userId);
@@ -91,7 +91,7 @@ function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { 
       return;
     }
   }
-  ctx.status = (result.created === true ? operation.successes.at(-1) : operation.successes[0]) ?? 200;
+  ctx.status = (result.created === true ? operation.successStatuses.at(-1) : operation.successStatuses[0]) ?? 200;
   ctx.res.setHeader('Content-Type', 'application/json');
   ctx.body = JSON.stringify(result.body);
 }

@@ -22,12 +22,15 @@ const readBytes = koaBody({
 });
 
 /** Rejects a body whose media type the operation does not accept. */
-export function checkMediaType(ctx: Context, operation: Operation) {
+export function requireMediaType(ctx: Context, operation: Operation) {
   if (!operation.body || !hasBody(ctx)) return;
   const charset = ctx.request.charset.toLowerCase();
   if (!ctx.is(operation.body.mediaType) || (charset !== '' && charset !== 'utf-8')) {
     const given = ctx.get('Content-Type').slice(0, 100) || 'a body without Content-Type';
-    throw new ProblemError('unsupported_media_type', `This operation accepts ${operation.body.mediaType} in UTF-8, not ${given}.`);
+    throw new ProblemError(
+      'unsupported_media_type',
+      `This operation accepts ${operation.body.mediaType} in UTF-8, not ${given}. Set Content-Type accordingly.`,
+    );
   }
 }
 
@@ -48,7 +51,7 @@ async function bytesOf(ctx: Context): Promise<Buffer> {
     await readBytes(ctx as never, async () => {});
   } catch (error) {
     const { status, type } = error as { status?: number; type?: string };
-    if (status === 413) throw new ProblemError('body_too_large', `The body can be at most ${maxBodyBytes} bytes.`);
+    if (status === 413) throw new ProblemError('body_too_large', `The body is larger than ${maxBodyBytes / 1024} KiB.`);
     if (status === 415) throw new ProblemError('unsupported_media_type', 'The Content-Encoding of the body is not supported.');
     if (type === 'request.aborted') throw new ProblemError('malformed_request', 'The body ended before its Content-Length was reached.');
     throw new ProblemError('malformed_encoding', 'The body does not match its Content-Length or Content-Encoding.');

@@ -21,7 +21,7 @@ export interface Operation {
   parameters: Parameter[];
   body?: { mediaType: string; fields: Record<string, { type?: string }>; variants?: Variants };
   /** The 2xx statuses, in ascending order. */
-  successes: number[];
+  successStatuses: number[];
   /** Compiled at the first call. */
   validators(): ValidateFunction[];
 }
@@ -42,16 +42,16 @@ interface Route {
 
 const compileIntervalMs = 30;
 
-/** One API, loaded from its bundled document: finds the operation of a request. */
+/** One API, loaded from its bundled OpenAPI document. It finds the operation of a request. */
 export class Contract {
   readonly operations: Operation[] = [];
   readonly #routes: Route[] = [];
 
   static async load(document: Document): Promise<Contract> {
-    const ajv = requestAjv();
+    const ajv = createRequestAjv();
     const api = new OpenAPIBackend({
       definition: withPlainDiscriminators(document),
-      // The document was validated when it was bundled. Tests validate responses; the service does not.
+      // `npm run lint:spec` validates the document, and the tests validate responses. The service does neither.
       quick: true,
       customizeAjv: () => ajv,
     });
@@ -67,7 +67,7 @@ export class Contract {
       this.operations.push(operation);
       this.#addRoute(source.path, operation);
     }
-    // /a/b must match before /a/{id}: fewer parameters are more specific.
+    // /a/b must match before /a/{id}: a route with fewer parameters is more specific.
     this.#routes.sort((a, b) => a.names.length - b.names.length);
   }
 
@@ -119,7 +119,7 @@ function toOperation(source: DocumentOperation, validatorsOf: (id: string) => Va
     credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (source.parameters ?? []) as Parameter[],
     ...(requestBody && media && { body: { mediaType: media[0], ...fieldsOf(media[1].schema) } }),
-    successes: Object.keys(source.responses ?? {})
+    successStatuses: Object.keys(source.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)
       .sort(),
@@ -152,7 +152,7 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-function requestAjv(): Ajv {
+function createRequestAjv(): Ajv {
   // input.ts has already parsed values to their declared types, so nothing is coerced here. Defaults are filled in; the
   // schemas of updates declare none.
   const ajv = new Ajv({ strict: false, allErrors: true, useDefaults: true, discriminator: true, verbose: true });
@@ -160,7 +160,7 @@ function requestAjv(): Ajv {
   return ajv;
 }
 
-/** Ajv rejects a discriminator with a mapping, and accepts anything that is not an object. The mapping repeats what the branches say. */
+/** Removes the mappings of discriminators, which Ajv rejects, and adds `type: object`, without which Ajv accepts other values. */
 function withPlainDiscriminators(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (key, value) => {
     if (key === 'discriminator') return { propertyName: value.propertyName };

@@ -21,7 +21,7 @@ export function allowOrigins(allowed: string[], isPublic: (path: string) => bool
   const handleOrigin = cors({ origin: corsOrigin(allowed, isPublic), exposeHeaders, maxAge: 600 });
   return (ctx, next) => {
     if (ctx.headers.origin !== undefined) return handleOrigin(ctx, next);
-    ctx.res.setHeader('Vary', 'Origin'); // A cache must not return this response to a script.
+    ctx.res.setHeader('Vary', 'Origin'); // Without it, a cache could return this response, which has no CORS headers, to a script.
     return next();
   };
 }

@@ -4,19 +4,19 @@ import { ProblemError } from '../errors.ts';
 // "settings.state": If-None-Match compares both, If-Match only the settings, so that a check between reading and writing
 // does not block an edit.
 
-/** Whether If-None-Match names this version. */
+/** Returns whether If-None-Match lists this version. */
 export function matchesETag(ifNoneMatch: string | undefined, version: string): boolean {
   return ifNoneMatch !== undefined && parseETags(ifNoneMatch).some((tag) => tag === '*' || tag === version);
 }
 
-/** Throws if If-Match names only other versions. */
+/** Throws if If-Match lists only other versions. */
 export function requireVersion(ifMatch: string | undefined, version: string) {
   if (ifMatch === undefined) return;
   const settings = (tag: string) => tag.split('.')[0];
   if (!parseETags(ifMatch).some((tag) => tag === '*' || settings(tag) === settings(version))) {
     throw new ProblemError(
       'precondition_failed',
-      'The resource has changed since the version named in If-Match. Read it again and repeat the change.',
+      'The resource no longer has a version listed in If-Match. Read it again and repeat the change.',
     );
   }
 }

@@ -67,7 +67,7 @@ function idempotencyKeyErrors(header: Record<string, string>): ValidationError[]
   return [{ in: 'header', name: 'Idempotency-Key', code: 'length', message: 'must have 1 to 255 characters' }];
 }
 
-/** Rules get only the valid fields. What they then report about an invalid field would repeat an error, so it is dropped. */
+/** Rules get only the valid fields. Their errors about other fields are dropped, because those have an error already. */
 function ruleErrors(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
   const fieldOf = ({ pointer }: ValidationError) => pointer?.split('/')[1];
   const invalid = new Set(errors.map(fieldOf));

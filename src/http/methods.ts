@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { ProblemError } from '../errors.ts';
 
-/** For read-only paths: whether the request reads. Responds to OPTIONS and rejects every other method. */
+/** For read-only paths. Returns true for GET and HEAD, responds to OPTIONS, and rejects every other method. */
 export function allowOnlyGet(ctx: Context): boolean {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return true;
   ctx.set('Allow', 'GET, HEAD, OPTIONS');

@@ -25,13 +25,13 @@ export function metricsEndpoint(metricsSource: MetricsSource, token?: string): M
   };
 }
 
-/** Serves the metrics on a separate port, which users do not reach. */
-export async function listenForMetrics(
+/** Serves the metrics on a separate port, which can be kept private. */
+export async function serveMetrics(
   metricsSource: MetricsSource,
   { host, port, token }: { host: string; port: number; token?: string },
   log: Logger,
 ): Promise<HttpServer> {
-  const server = await listen({ host, port, settings: 'METRICS_HOST or METRICS_PORT' });
+  const server = await listen({ host, port, remedy: 'set METRICS_HOST or METRICS_PORT to another value' });
   const app = new Koa();
   app.use(assignRequestId);
   app.use(handleProblems(server.url, log));
@@ -40,7 +40,7 @@ export async function listenForMetrics(
     throw new UnknownPath();
   });
   server.setHandler(app.callback());
-  log.info(`Metrics on ${server.url}/metrics`);
+  log.info(`Serving metrics on ${server.url}/metrics`);
   return server;
 }
 

@@ -59,15 +59,16 @@ export function handleProblems(publicUrl: string, log: Logger): Middleware {
     try {
       await next();
     } catch (error) {
-      const problem = error instanceof ProblemError ? error : unexpected(error);
-      if (problem.cause !== undefined) log.error({ err: problem.cause, request_id: ctx.state.requestId }, problem.code);
+      const problem = error instanceof ProblemError ? error : toInternalError(error);
+      if (problem.cause !== undefined)
+        log.error({ err: problem.cause, request_id: ctx.state.requestId, problem: problem.code }, 'Request failed');
       ctx.state.problem = problem.code;
       writeProblem(ctx, problem, publicUrl);
     }
   };
 }
 
-function unexpected(cause: unknown): ProblemError {
-  const detail = 'An unexpected error occurred. Report the request_id to the operator if it persists.';
+function toInternalError(cause: unknown): ProblemError {
+  const detail = 'An unexpected error occurred. If it happens again, report the request_id to the operator.';
   return new ProblemError('internal_error', detail, { cause });
 }

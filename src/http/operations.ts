@@ -23,7 +23,7 @@ export interface Input<Operation extends AnyOperation> {
   url: { path: string; query: string };
 }
 
-/** What a handler gets besides its input. `Db` is the database limited to the caller's rows; http/ does not look inside. */
+/** What a handler gets besides its input. `Db` is the database limited to the caller's rows; it is opaque to http/. */
 export interface HandlerContext<Db> {
   caller: Caller;
   /** The client's address. */

@@ -4,7 +4,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { anonymous, type Caller } from '../auth/caller.ts';
 import { ProblemError, RetryLaterError, UnknownPath } from '../errors.ts';
 import type { RateLimitStatus, RateLimits } from '../limits/rate-limits.ts';
-import { checkMediaType, readBody } from './body.ts';
+import { readBody, requireMediaType } from './body.ts';
 import { Contract, type Operation } from './contract.ts';
 import { type AnyInput, type AnyRules, readInput } from './input.ts';
 import { isSameOrigin } from './same-origin.ts';
@@ -14,7 +14,7 @@ export interface ApiDefinition {
   /** The path prefix of every operation. */
   basePath: string;
   document: Document;
-  /** Rules<…> of the API's operations. The types of the single operations end here. */
+  /** Rules<…> of the API's operations. The pipeline does not need the types of individual operations. */
   rules?: object;
 }
 
@@ -32,7 +32,8 @@ export type OperationHandler = (input: AnyInput, caller: Caller, ctx: Context) =
 
 /**
  * The path of every request, for the service and the mock alike: route, authenticate, limit the rate, authorize, read,
- * validate, handle. The contract fixes the order of the steps, because it decides which error a client sees first.
+ * validate, handle. The order of the steps is part of the contract: it determines
+ * which error a client sees first.
  */
 export async function createPipeline(
   { basePath, document, rules = {} }: ApiDefinition,
@@ -47,7 +48,7 @@ export async function createPipeline(
     if (ctx.path !== basePath && !ctx.path.startsWith(`${basePath}/`)) return next();
     const match = contract.match(ctx.method, ctx.path.slice(basePath.length));
     if (!match) return rejectAnonymous(new UnknownPath(), ctx, deps); // 404
-    if ('allow' in match) return handleOtherMethod(match.allow, ctx, deps); // 405
+    if ('allow' in match) return handleUndeclaredMethod(match.allow, ctx, deps); // 405
     const { operation, pathParameters } = match;
     ctx.state.operation = operation.id;
 
@@ -55,7 +56,7 @@ export async function createPipeline(
     requireSameOrigin(operation, caller, ctx, deps); // 403
     requireScopes(operation, caller); // 403
     requireAcceptable(ctx); // 406
-    checkMediaType(ctx, operation); // 415
+    requireMediaType(ctx, operation); // 415
     const body = await readBody(ctx, operation); // 413, 400
     const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
     await handlers.get(operation)?.(input, caller, ctx);
@@ -97,7 +98,7 @@ async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps)
   throw error;
 }
 
-async function handleOtherMethod(allow: string[], ctx: Context, deps: PipelineDeps) {
+async function handleUndeclaredMethod(allow: string[], ctx: Context, deps: PipelineDeps) {
   ctx.set('Allow', allow.join(', '));
   if (ctx.method !== 'OPTIONS') {
     const error = new ProblemError('method_not_allowed', `This path supports ${allow.join(', ')}, not ${ctx.method}.`);
@@ -113,7 +114,7 @@ function enforceRateLimit(ctx: Context, status: RateLimitStatus) {
   if (!isExceeded) return;
   throw new RetryLaterError(
     'rate_limited',
-    `The limit for this ${name} is ${limit} ${limit === 1 ? 'request' : 'requests'} per minute. Retry in ${resetSeconds} seconds.`,
+    `The limit for this ${name} is ${limit} ${limit === 1 ? 'request' : 'requests'} per minute. Retry in ${resetSeconds} ${resetSeconds === 1 ? 'second' : 'seconds'}.`,
     resetSeconds,
   );
 }
@@ -131,7 +132,7 @@ function requireSameOrigin(operation: Operation, caller: Caller, ctx: Context, {
   if (operation.method === 'GET' || caller.key || isSameOrigin(ctx, publicUrl)) return;
   throw new ProblemError(
     'cross_origin',
-    'A browser request without an API key that changes data must come from the origin of this service.',
+    'The request was sent by a page of another origin. Use an API key, or send the request from a page of this service.',
   );
 }
 
@@ -139,7 +140,7 @@ function requireScopes(operation: Operation, caller: Caller) {
   const missing = operation.scopes.filter((scope) => !caller.scopes.has(scope));
   if (missing.length === 0) return;
   const list = missing.map((scope) => `"${scope}"`).join(', ');
-  throw new ProblemError('missing_scope', `This operation requires the scope ${list}, which the key does not have.`);
+  throw new ProblemError('missing_scope', `This operation requires the scope ${list}. Use an API key that has it.`);
 }
 
 function requireAcceptable(ctx: Context) {

@@ -54,8 +54,8 @@ export interface ProblemBody {
 
 const notInPath = /[^\w!$&'()*+,;=:@/.~%-]|%(?![\da-f]{2})/gi;
 
-/** Encodes the characters that RFC 3986 does not allow in a path. Clients send them anyway. */
-export function instanceOf(path: string): string {
+/** Encodes the characters that RFC 3986 does not allow in a path. The result is a valid URI reference. */
+export function encodePath(path: string): string {
   return path.replace(notInPath, encodeURIComponent);
 }
 
@@ -67,7 +67,7 @@ export function problemBody(problem: ProblemError, about: { publicUrl: string; i
     title,
     status,
     detail: problem.message,
-    instance: instanceOf(about.instance),
+    instance: encodePath(about.instance),
     code: problem.code,
     request_id: about.requestId,
     ...(problem instanceof AlreadyCreated && { id: problem.id }),

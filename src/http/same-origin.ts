@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 
 /**
  * Whether a request comes from our own pages. Browsers attach our cookie to requests that other sites trigger, but they also
- * report the origin. A client that sends neither header is not a browser, and passes.
+ * report the origin. A client that sends neither header is not a browser, so its request is accepted.
  */
 export function isSameOrigin(ctx: Context, publicUrl: string): boolean {
   const site = ctx.get('Sec-Fetch-Site');

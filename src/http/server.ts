@@ -24,8 +24,8 @@ const requestTimeoutMs = 6000;
 const maxHeaderBytes = 16 * 1024;
 const maxHeaderCount = 200;
 /**
- * How long an idle connection stays open. Proxies keep theirs for a minute; if we closed first, a request that is just being
- * sent would be lost.
+ * How long an idle connection stays open. Proxies keep theirs for a minute; if the service closed first, a request in transit
+ * would be lost.
  */
 const keepAliveMs = 65_000;
 /** How long a client has to read the last response before the connection is destroyed. */
@@ -35,13 +35,13 @@ interface ListenOptions {
   host: string;
   port: number;
   publicUrl?: string;
-  /** The settings that determine host and port, for the error message. */
-  settings?: string;
+  /** What the operator can do if the port is in use. */
+  remedy?: string;
 }
 
 /**
  * Checks that the port is free before anything is changed, and chooses one for port 0. It does not listen yet: until the
- * service is ready, proxies should be refused and try another process. Workers of a cluster share a port that was checked.
+ * service is ready, connections should be refused, so that proxies try another process. Workers of a cluster share a port that was checked.
  */
 export async function reservePort({ host, port, publicUrl }: ListenOptions, isShared = false) {
   const bound = isShared ? port : await findFreePort(host, port);
@@ -56,7 +56,7 @@ async function findFreePort(host: string, port: number): Promise<number> {
   return bound;
 }
 
-export async function listen({ host, port, publicUrl, settings }: ListenOptions): Promise<HttpServer> {
+export async function listen({ host, port, publicUrl, remedy }: ListenOptions): Promise<HttpServer> {
   let url = publicUrl ?? '';
   let handler: RequestListener = (request, response) => respondUnavailable(request, response, 'The service is starting.', url);
   const onRequest: RequestListener = (request, response) => {
@@ -81,7 +81,7 @@ export async function listen({ host, port, publicUrl, settings }: ListenOptions)
   server.on('checkExpectation', onRequest); // Node would respond 417; RFC 9110 allows ignoring unknown expectations.
   server.on('connect', (_, socket) => rejectSocket(socket as Socket, ['malformed_request', 'This service is not a proxy.'], url));
   server.on('clientError', (error, socket) => handleClientError(error, socket as Socket, url));
-  await bind(server, { host, port, ...(settings !== undefined && { settings }) });
+  await bind(server, { host, port, ...(remedy !== undefined && { remedy }) });
   url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
     url,
@@ -110,12 +110,15 @@ export async function listen({ host, port, publicUrl, settings }: ListenOptions)
 
 function bind(
   server: TcpServer,
-  { host, port, exclusive, settings = 'HOST or PORT' }: { host: string; port: number; exclusive?: boolean; settings?: string },
+  { host, port, exclusive, remedy = 'set HOST or PORT to another value' }: ListenOptions & { exclusive?: boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'it is used by another process' : error.message;
-      reject(new ListenError(`Cannot listen on ${host}:${port}: ${reason}. Set ${settings} to another value (for the mock, use --port).`));
+      const message =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} on ${host} is already in use. Stop the other process, or ${remedy}.`
+          : `Cannot listen on port ${port} of ${host}: ${error.message}.`;
+      reject(new ListenError(message));
     });
     server.listen({ host, port, ...(exclusive && { exclusive }) }, resolve);
   });

@@ -3,8 +3,8 @@ import { ProblemError } from '../errors.ts';
 export type FormField = [name: string, value: string];
 
 /**
- * Parses a query string or a form. URLSearchParams would silently replace invalid percent-encoded UTF-8 by U+FFFD; this
- * rejects it.
+ * Parses a query string or a form. URLSearchParams would silently replace invalid percent-encoded UTF-8 with U+FFFD;
+ * this function rejects it.
  */
 export function parseUrlencoded(text: string, what: 'The query string' | 'The form'): FormField[] {
   try {

@@ -17,8 +17,8 @@ export function validationErrorsOf(errors: ErrorObject[], operation: Operation):
     .map((error) => variantError(error, operation) ?? { ...locationOf(error, operation), ...describeError(error) });
 }
 
-/** For a body with several variants, such as provider types: names the variant that is meant, or the one a field belongs to. */
-function variantError({ keyword, params, parentSchema }: ErrorObject, operation: Operation): ValidationError | undefined {
+/** For a body with several variants, such as provider types: reports an unknown variant, or the variant that a field is for. */
+function variantError({ keyword, params }: ErrorObject, operation: Operation): ValidationError | undefined {
   const { variants } = operation.body ?? {};
   if (!variants) return undefined;
   if (keyword === 'discriminator') {
@@ -30,22 +30,21 @@ function variantError({ keyword, params, parentSchema }: ErrorObject, operation:
   const field = String(params.additionalProperty);
   const owners = Object.keys(variants.fields).filter((variant) => variants.fields[variant]?.includes(field));
   if (owners.length === 0) return undefined;
-  const given = parentSchema?.properties?.[variants.discriminator]?.enum?.[0];
-  const message = `belongs to ${variants.discriminator} ${owners.join(' or ')}, not ${given}`;
+  const message = `is only allowed for ${variants.discriminator} ${owners.join(' or ')}`;
   return { in: 'body', pointer: `/${escapePointer(field)}`, code: 'field_of_other_type', message };
 }
 
-/** Each of these explains everything that is wrong at a location. The first that applies is the most helpful one. */
-const conclusiveCodes = ['invalid_character', 'repeated', 'length', 'enum', 'type', 'minimum', 'maximum'];
+/** If one of these applies, other errors at the same location are dropped. The most helpful one comes first. */
+const overridingCodes = ['invalid_character', 'repeated', 'length', 'enum', 'type', 'minimum', 'maximum'];
 
 /** One mistake often breaks several rules. The client sees only the most helpful error for it. */
 export function dropRedundant(errors: ValidationError[]): ValidationError[] {
   const key = ({ in: location, pointer, name }: ValidationError) => `${location} ${pointer ?? name}`;
-  const conclusive = new Map<string, ValidationError>();
-  for (const code of conclusiveCodes) {
-    for (const error of errors) if (error.code === code && !conclusive.has(key(error))) conclusive.set(key(error), error);
+  const overriding = new Map<string, ValidationError>();
+  for (const code of overridingCodes) {
+    for (const error of errors) if (error.code === code && !overriding.has(key(error))) overriding.set(key(error), error);
   }
-  return errors.filter((error) => (conclusive.get(key(error)) ?? error) === error);
+  return errors.filter((error) => (overriding.get(key(error)) ?? error) === error);
 }
 
 /** Finds NUL, which PostgreSQL cannot store, and unpaired surrogates, which UTF-8 cannot encode. */
@@ -122,14 +121,17 @@ function describeError(error: ErrorObject): Pick<ValidationError, 'code' | 'mess
     case 'maxItems':
       return { code: 'max_items', message: `must have at most ${params.limit} items` };
     case 'uniqueItems':
-      return { code: 'repeated', message: `contains the same item at positions ${params.j} and ${params.i}` };
+      return {
+        code: 'repeated',
+        message: `must not contain duplicates, but has the same item at the indexes ${[params.i, params.j].sort((a, b) => a - b).join(' and ')}`,
+      };
     case 'pattern':
-      return { code: 'pattern', message: patternMessage ?? 'contains characters that are not allowed' };
+      return { code: 'pattern', message: patternMessage ?? 'has an invalid format' };
     case 'format':
       return { code: 'format', message: formatMessages[params.format] ?? `must be a valid ${params.format}` };
     case 'oneOf':
     case 'anyOf':
-      return { code: 'form', message: patternMessage ?? 'has a type or format that is not allowed' };
+      return { code: 'form', message: patternMessage ?? 'has an invalid format' };
     default:
       return { code: 'invalid', message: message ?? 'is not valid' };
   }

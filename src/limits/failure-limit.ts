@@ -17,7 +17,11 @@ export async function limitFailures<T>(
     // A rejected attempt is not a failure: a client that is locked out must not use up the limit of the whole account.
     await refund();
     const seconds = Math.max(1, ...exceeded.map(({ msBeforeNext }) => Math.ceil(msBeforeNext / 1000)));
-    throw new RetryLaterError('rate_limited', `Too many failed attempts. Retry in ${seconds} seconds.`, seconds);
+    throw new RetryLaterError(
+      'rate_limited',
+      `Too many failed attempts. Retry in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+      seconds,
+    );
   }
   // An attempt that throws, because the database is down for example, is not a failure either.
   let failed = false;

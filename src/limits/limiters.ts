@@ -17,12 +17,12 @@ export async function consume(limiter: RateLimiterAbstract, key: string, points 
   }
 }
 
-/** Throws RetryLaterError with `rule` as its detail if the limit is exceeded. */
-export async function enforceLimit(limiter: RateLimiterAbstract, key: string, rule: string): Promise<void> {
+/** Throws RetryLaterError that starts with `detail` if the limit is exceeded. */
+export async function enforceLimit(limiter: RateLimiterAbstract, key: string, detail: string): Promise<void> {
   const { consumedPoints, msBeforeNext } = await consume(limiter, key);
   if (consumedPoints <= limiter.points) return;
   const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
-  throw new RetryLaterError('rate_limited', `${rule} Retry in ${seconds} seconds.`, seconds);
+  throw new RetryLaterError('rate_limited', `${detail} Retry in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`, seconds);
 }
 
 /** Limiters that count in this process only. */

@@ -79,7 +79,7 @@ async function count({ name, limit, limiter }: Limit, key: string | number | und
   };
 }
 
-/** Returns what one subscriber usually has: an IPv4 address, or the /64 network of an IPv6 address. */
+/** Returns the unit that limits count by: an IPv4 address, or the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   if (isIPv4(address) || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

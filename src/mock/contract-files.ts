@@ -11,7 +11,7 @@ const bundles = join(root, 'generated');
 export interface ContractFiles {
   /** Reads the current documents: websites, monitoring. */
   read(): Promise<object[]>;
-  /** Calls back when files have changed. In a package, where nothing can be edited, it never does. */
+  /** Calls back when files have changed. The contract of a package does not change, so it never does. */
   watch(onChange: () => void): void;
 }
 
@@ -44,7 +44,7 @@ function watchFolder(folder: string, onChange: () => void) {
     debounce = setTimeout(rescan, 100);
   }
 
-  /** Watches new folders as well. If a folder is just being replaced, it tries again a moment later. */
+  /** Watches new folders as well. If a folder is being replaced, it retries shortly. */
   function rescan() {
     for (const watcher of watchers) watcher.close();
     watchers = [];

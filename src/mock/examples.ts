@@ -1,4 +1,4 @@
-// Adapts the examples of the contract to a request. This works for any contract and names no operation.
+// Adapts the examples of the contract to a request. It is independent of specific operations.
 import type { AnyInput } from '../http/input.ts';
 
 type Item = Record<string, unknown>;

@@ -20,12 +20,12 @@ export function readPrefer(header: string, exampleNames: Map<number, string[]>, 
   }
   const [code, example, dynamic = 'false', seed] = ['code', 'example', 'dynamic', 'seed'].map((name) => given.get(name));
   const names = exampleNames.get(Number(code ?? defaultCode));
-  if (!names) throw unknownPreference(`asks for code=${code}, but this operation has ${[...exampleNames.keys()].join(', ')}`);
+  if (!names) throw unknownPreference(`code must be one of ${[...exampleNames.keys()].join(', ')}`);
   if (example !== undefined && !names.includes(example)) {
     const available = names.length > 0 ? `has the examples ${names.join(', ')}` : 'has no examples';
     throw unknownPreference(`asks for example=${example}, but the response ${code ?? defaultCode} ${available}`);
   }
-  if (dynamic !== 'true' && dynamic !== 'false') throw unknownPreference(`asks for dynamic=${dynamic}, but it must be true or false`);
+  if (dynamic !== 'true' && dynamic !== 'false') throw unknownPreference('dynamic must be true or false');
   return {
     ...(code !== undefined && { code: Number(code) }),
     ...(example !== undefined && { example }),

@@ -5,7 +5,7 @@ import type { Operation } from '../http/contract.ts';
 import { matchesETag, requireVersion } from '../http/etags.ts';
 import type { AnyInput } from '../http/input.ts';
 import type { OperationHandler } from '../http/pipeline.ts';
-import { instanceOf } from '../http/problems.ts';
+import { encodePath } from '../http/problems.ts';
 import { adaptToRequest, closestExample, withoutAdditionalProperties } from './examples.ts';
 import { readPrefer } from './prefer.ts';
 
@@ -35,7 +35,7 @@ export async function prismHandlers(document: object, publicUrl: string): Promis
     );
     const exampleNames = new Map([...examplesByCode].map(([code, examples]) => [code, examples.map(({ key }) => key)]));
     // An operation with two success statuses returns the higher one when it creates something, and the mock stores nothing.
-    const defaultCode = operation.successes.at(-1) ?? 200;
+    const defaultCode = operation.successStatuses.at(-1) ?? 200;
 
     return async (input, _caller, ctx) => {
       const { code = defaultCode, example, dynamic, seed } = readPrefer(ctx.get('Prefer'), exampleNames, defaultCode);
@@ -80,7 +80,7 @@ function writeOther(ctx: Context, { statusCode, headers = {}, body }: IHttpRespo
   if (body === undefined) return;
   ctx.set('Cache-Control', 'no-store');
   const problem = body as { code: string };
-  const actual = { type: `${publicUrl}/docs/problems/${problem.code}`, instance: instanceOf(ctx.path), request_id: ctx.state.requestId };
+  const actual = { type: `${publicUrl}/docs/problems/${problem.code}`, instance: encodePath(ctx.path), request_id: ctx.state.requestId };
   writeBody(ctx, { ...problem, ...actual, status: statusCode }, 'application/problem+json');
 }
 

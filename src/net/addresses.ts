@@ -29,7 +29,7 @@ export function isPublic(address: string, allow: Ranges): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false; // A zone means a link-local address.
   const parsed = ipaddr.process(address); // An IPv4-mapped IPv6 address becomes the IPv4 address that is reached.
   if (isWithin(parsed, allow)) return true;
-  // ipaddr.js calls everything unicast that has no special purpose. In IPv4 that is the public internet. In IPv6 only 2000::/3
+  // ipaddr.js classifies every address without a special purpose as unicast. In IPv4 that is the public internet. In IPv6 only 2000::/3
   // is allocated; the rest contains IPv4-compatible addresses (::127.0.0.1) and NAT64, which can reach private networks.
   if (parsed.range() !== 'unicast' || isWithin(parsed, neverAllowed)) return false;
   return parsed.kind() === 'ipv4' || isWithin(parsed, globalIpv6);
@@ -37,7 +37,7 @@ export function isPublic(address: string, allow: Ranges): boolean {
 
 const globalIpv6 = parseRanges(['2000::/3']);
 
-// Some of these are also covered by ipaddr.js. They are repeated, so that our guarantee does not depend on its version.
+// Some of these are also covered by ipaddr.js. They are repeated, so that the guarantee does not depend on its version.
 const neverAllowed = parseRanges([
   '168.63.129.16', // looks public, but is Azure's host service, which returns secrets
   '100.64.0.0/10', // carrier-grade NAT; some clouds serve metadata there (100.100.100.200)

@@ -78,7 +78,7 @@ async function sendRequest(
 ): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   // If there is no response from DNS at all, the problem is most likely our own resolver: unknown names get a response.
-  const dnsTimeout = timedOut('local', 'DNS did not respond, timed out', options);
+  const dnsTimeout = new NetworkError('local', `DNS did not respond within ${options.timeoutMs / 1000} s`);
   const addresses = await orAborted(resolveHost(host, net), signal, dnsTimeout);
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request({
@@ -167,7 +167,8 @@ const crossOriginHeaders = ['accept', 'accept-language', 'user-agent'];
 function redirected(hop: Hop, status: number, url: URL): Hop {
   const keepsMethod = status === 307 || status === 308 || hop.method === 'GET' || hop.method === 'HEAD';
   const isSameOrigin = url.origin === hop.url.origin;
-  if (keepsMethod && !isSameOrigin && hop.body !== undefined) throw new NetworkError('redirect', 'the redirect leads to another origin');
+  if (keepsMethod && !isSameOrigin && hop.body !== undefined)
+    throw new NetworkError('redirect', 'a redirect to another origin cannot repeat the request body');
   const mayKeep = (name: string) => (isSameOrigin ? keepsMethod || !name.startsWith('content-') : crossOriginHeaders.includes(name));
   return {
     url,

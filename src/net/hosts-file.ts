@@ -6,7 +6,7 @@ const file = '/etc/hosts';
 let cache = { changedMs: 0, addressesOf: new Map<string, LookupAddress[]>() };
 
 /** Returns the addresses of a name in this machine's hosts file. The file is read again when it changes. */
-export function inHostsFile(hostname: string): LookupAddress[] {
+export function lookUpInHostsFile(hostname: string): LookupAddress[] {
   const changedMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (changedMs !== cache.changedMs) cache = { changedMs, addressesOf: parse(changedMs > 0 ? readFileSync(file, 'utf8') : '') };
   return cache.addressesOf.get(hostname.replace(/\.$/, '').toLowerCase()) ?? [];

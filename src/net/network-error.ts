@@ -21,7 +21,7 @@ export class NetworkError extends Error {
 }
 
 /**
- * Converts an error of Node's network code. Other errors, such as bugs in our own code, are returned unchanged. There is no
+ * Converts an error from Node's network modules. Other errors, such as bugs in the service, are returned unchanged. There is no
  * `cause`, because errors of the HTTP parser contain the bytes that could not be parsed.
  */
 export function toNetworkError(error: unknown): unknown {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { NetworkError } from './network-error.ts';
 
 /**
- * Pings addresses. Returns the fastest response of each in milliseconds, or the local error that kept it from being pinged.
+ * Pings addresses. Returns the fastest response of each in milliseconds, or the local error that prevented the ping.
  * Addresses that did not respond are missing from the result.
  */
 export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number | NetworkError>>;

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
-import { inHostsFile } from './hosts-file.ts';
+import { lookUpInHostsFile } from './hosts-file.ts';
 import { NetworkError, toNetworkError } from './network-error.ts';
 
 /** Which addresses requests may reach, and how names are resolved. */
@@ -32,7 +32,7 @@ export async function resolveHost(host: string, { allow, lookup = lookUpAll }: N
   return addresses;
 }
 
-/** With these codes DNS reports that the name has no address. Every other code means that DNS could not be asked. */
+/** With these codes DNS reports that the name has no address. Every other code means that the query failed. */
 const noAddressCodes = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /**
@@ -40,7 +40,7 @@ const noAddressCodes = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
  * process: a few names with unresponsive servers would delay everything, including connections to the database.
  */
 export async function lookUpAll(hostname: string, resolver = currentResolver()): Promise<LookupAddress[]> {
-  const listed = inHostsFile(hostname);
+  const listed = lookUpInHostsFile(hostname);
   if (listed.length > 0) return listed;
   const results = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const [ipv4, ipv6] = results;

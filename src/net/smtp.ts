@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { NetworkError } from './network-error.ts';
 
-/** What nodemailer throws: its own code, that of the system, and the response of the server. */
+/** An error thrown by nodemailer, with its own code, that of the system, and the server's response. */
 export type SmtpError = Error & { code?: string; originalCode?: string; responseCode?: number; response?: string };
 
 /** Hands a mail to the operator's mail server. Throws NetworkError on a timeout, and SmtpError otherwise. */

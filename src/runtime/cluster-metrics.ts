@@ -1,4 +1,4 @@
-// Combines the metrics of all workers, whichever process is asked: each worker counts on its own, the primary aggregates.
+// Each worker counts its own metrics. The primary aggregates them, so that every process can serve the totals.
 import cluster from 'node:cluster';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { RetryLaterError } from '../errors.ts';

@@ -3,7 +3,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError } from '../config/config.ts';
-import { listenForMetrics } from '../http/metrics-endpoint.ts';
+import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
 import { clusterMetrics } from './cluster-metrics.ts';
 import { onShutdown } from './shutdown.ts';
@@ -16,22 +16,23 @@ const readyWorkers = new Set<Worker>();
 
 /** Starts the workers, replaces those that die, aggregates their metrics, and stops them together. */
 export async function serveInWorkers(config: Config, count: number): Promise<void> {
-  if (!config.databaseUrl) throw new ConfigError('--workers: requires DATABASE_URL, because the embedded database supports one process');
+  if (!config.databaseUrl)
+    throw new ConfigError('DATABASE_URL: is required by --workers, because only one process can use the embedded database');
   const log = createLog(config);
   if (!config.redisUrl)
     log.warn('REDIS_URL is not set: each worker counts limits on its own, so clients can exceed them several times over');
-  // The workers accept connections themselves. A connection passed on by the primary would hang if its worker died just then.
+  // The workers accept connections themselves. A connection passed on by the primary would hang if the worker died before accepting it.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ serialization: 'advanced' }); // JSON would turn a metric that is NaN into null.
   const metricsSource = clusterMetrics();
   const { port, ...rest } = config.metrics;
-  const metricsServer = port === undefined ? undefined : await listenForMetrics(metricsSource, { ...rest, port }, log);
+  const metricsServer = port === undefined ? undefined : await serveMetrics(metricsSource, { ...rest, port }, log);
   let boundPort = config.port;
   cluster.on('listening', (_, { port }) => {
     boundPort = port;
   });
   const start = () => startWorker({ PORT: String(boundPort) });
-  // The first worker takes the port, migrates and creates the owner. If it cannot, it has printed the reason.
+  // The first worker binds the port, migrates and creates the owner account. If that fails, it prints the reason itself.
   if (!(await start())) process.exit(1);
   let stopping = false;
   cluster.on('exit', async (worker, code, signal) => {
@@ -44,7 +45,7 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
     stopping = true;
     const codes = await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && stopWorker(worker, reason)));
     await metricsServer?.close();
-    if (codes.some((code) => code)) throw new Error('Not every worker could finish its in-flight requests');
+    if (codes.some((code) => code)) throw new Error('Some workers exited before they finished their in-flight requests');
   }, log);
   await Promise.all(Array.from({ length: count - 1 }, start));
   if (!stopping) log.info(`${count} workers are ready`);

@@ -10,12 +10,12 @@ import { onShutdown } from './shutdown.ts';
 
 /** Runs the mock of both APIs until it is stopped. It reloads the contract whenever its files change. */
 export async function runMock(port: number): Promise<void> {
-  const server = await listen({ host: '127.0.0.1', port });
+  const server = await listen({ host: '127.0.0.1', port, remedy: 'use --port to choose another port' });
   const files = await findContractFiles();
   const load = async (read: () => Promise<object[]>) => server.setHandler(await createHandler(await read(), server.url));
   try {
     await load(files.read).catch((error: unknown) => {
-      console.error(`openapi/ is not valid, so generated/ is used instead. ${firstLine(error)}`);
+      console.error(`openapi/ is not valid, so the mock serves generated/ instead: ${firstLine(error)}`);
       return load(readBundles);
     });
   } catch (error) {
@@ -28,7 +28,7 @@ export async function runMock(port: number): Promise<void> {
       .then(() => load(files.read))
       .then(() => console.log('The contract has changed and was reloaded.'))
       .catch((error: unknown) =>
-        console.error(`The changed contract is not valid, so the last valid one stays in use. ${firstLine(error)}`),
+        console.error(`The changed contract is not valid, so the last valid one stays in use: ${firstLine(error)}`),
       );
   });
   onShutdown(() => server.close());

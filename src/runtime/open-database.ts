@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { storedSecretKey } from '../db/data-folder.ts';
+import { readOrCreateSecretKey } from '../db/data-directory.ts';
 import type { Database } from '../db/database.ts';
 import { entities } from '../entities.ts';
 
@@ -17,10 +17,10 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     return { database, secretKeys: config.secretKeys ?? [] };
   }
   const { openEmbedded } = await import('../db/embedded.ts');
-  const database = await openEmbedded(config.dataFolder, entities, (error) => {
+  const database = await openEmbedded(config.dataDirectory, entities, (error) => {
     log.fatal(`The embedded database has crashed: ${error.message}. If the disk is full, free some space. Then start the service again.`);
     setTimeout(() => process.exit(1), exitDelayMs);
   });
-  log.info(`Using the embedded database in ${config.dataFolder}`);
-  return { database, secretKeys: config.secretKeys ?? [storedSecretKey(config.dataFolder)] };
+  log.info(`Using the embedded database in ${config.dataDirectory}`);
+  return { database, secretKeys: config.secretKeys ?? [readOrCreateSecretKey(config.dataDirectory)] };
 }

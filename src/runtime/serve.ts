@@ -40,12 +40,12 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   });
   const server = await listen(address);
   server.setHandler(app.callback());
-  const stopDeletingExpired = deleteExpiredRegularly(database, log);
+  const stopExpiry = scheduleExpiry(database, log);
   const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
   log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
   onShutdown(async (reason) => {
     log.info(`${reason}: finishing in-flight requests, then shutting down`);
-    stopDeletingExpired();
+    stopExpiry();
     await Promise.all([stopServing(server, reason), engine?.stop()]);
     await Promise.all([telemetry.close(), limiters.close(), database.close()]);
   }, log);
@@ -63,7 +63,7 @@ async function openLimiters({ redisUrl }: Config, log: Logger): Promise<Limiters
 /** How long load balancers have to notice that /readyz fails. */
 const drainMs = 2000;
 
-/** After Ctrl+C it does not wait for load balancers. */
+/** Gives load balancers time to notice, except after Ctrl+C, and then closes the server. */
 async function stopServing(server: HttpServer, reason: string) {
   server.drain();
   if (reason !== 'SIGINT') await delay(drainMs);
@@ -73,7 +73,7 @@ async function stopServing(server: HttpServer, reason: string) {
 const expiryIntervalMs = 10 * 60 * 1000;
 
 /** Deletes expired sessions and idempotent responses. Several processes can do this at the same time. */
-function deleteExpiredRegularly(database: Database, log: Logger): () => void {
+function scheduleExpiry(database: Database, log: Logger): () => void {
   const deleteExpired = () =>
     database
       .asAuthenticator((em) => em.execute('select auth_delete_expired()', [], 'run'))

@@ -5,14 +5,14 @@ import { isStartedByNpm } from '../config/config.ts';
 const timeoutMs = 9000;
 const parentCheckMs = 200;
 
-/** Runs `finish` once the process is asked to stop, and exits. The reason is the name of the signal, or says who asked. */
+/** Runs `finish` once the process is asked to stop, and exits. `reason` is the name of the signal, or a short description. */
 export function onShutdown(finish: (reason: string) => Promise<void>, log?: Logger) {
   let stopping = false;
   const stop = async (reason: string) => {
     if (stopping) return; // A signal from a terminal also reaches the workers of a cluster, which the primary stops as well.
     stopping = true;
     setTimeout(() => {
-      log?.error('Shutdown timed out; closing what is left');
+      log?.error(`Shutdown timed out after ${timeoutMs / 1000} s; exiting with unfinished work`);
       process.exit(1);
     }, timeoutMs);
     try {
@@ -26,10 +26,10 @@ export function onShutdown(finish: (reason: string) => Promise<void>, log?: Logg
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   process.on('message', ({ type, reason }: { type?: string; reason?: string }) => {
-    if (type === 'sitekeeper:stop') void stop(reason ?? 'the primary');
+    if (type === 'sitekeeper:stop') void stop(reason ?? 'stopped by the primary process');
   });
-  // npm runs us in a shell that does not forward signals. If npm is stopped together with that shell, no signal arrives, but
-  // the parent process changes.
+  // npm runs the service in a shell that does not forward signals. If npm is stopped together with that shell, no signal
+  // arrives, but the parent process changes.
   if (isStartedByNpm()) {
     const parent = process.ppid;
     const timer = setInterval(() => {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 const afterMs = 2000;
 
 /**
- * Collects the garbage of the start once. V8 collects only when memory is requested, so an idle service would keep tens of
+ * Runs one garbage collection after startup. V8 collects only when memory is requested, so an idle service would keep tens of
  * megabytes of parsed modules and schemas.
  */
 export function releaseStartupMemory(log: Logger): void {

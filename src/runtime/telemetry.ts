@@ -2,9 +2,9 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
-import { listenForMetrics } from '../http/metrics-endpoint.ts';
+import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { countPendingAlerts } from '../monitoring/alerts/outbox.ts';
-import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics, registerProcessMetrics } from '../telemetry/metrics.ts';
 import type { Tracer } from '../telemetry/tracing.ts';
 
 export interface Telemetry {
@@ -13,8 +13,8 @@ export interface Telemetry {
   close(): Promise<void>;
 }
 
-export function collectMetrics(metrics: Metrics, database: Database): void {
-  collectProcessMetrics(metrics, {
+export function registerMetrics(metrics: Metrics, database: Database): void {
+  registerProcessMetrics(metrics, {
     connections: () => database.connections(),
     pendingAlerts: () => database.asEngine(countPendingAlerts),
   });
@@ -23,10 +23,10 @@ export function collectMetrics(metrics: Metrics, database: Database): void {
 /** Starts metrics and tracing as configured. In a cluster, the primary serves the metrics port. */
 export async function startTelemetry(config: Config, database: Database, log: Logger): Promise<Telemetry> {
   const metrics = createMetrics();
-  collectMetrics(metrics, database);
-  const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).openTelemetry(config.tracing, log);
+  registerMetrics(metrics, database);
+  const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).createOpenTelemetryTracer(config.tracing, log);
   const { port, ...rest } = config.metrics;
-  const server = port === undefined || cluster.isWorker ? undefined : await listenForMetrics(metrics.registry, { ...rest, port }, log);
+  const server = port === undefined || cluster.isWorker ? undefined : await serveMetrics(metrics.registry, { ...rest, port }, log);
   return {
     metrics,
     tracer,

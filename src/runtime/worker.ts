@@ -10,7 +10,7 @@ import { startTelemetry } from './telemetry.ts';
 export async function runWorker(config: Config): Promise<void> {
   const log = createLog(config);
   if (!config.databaseUrl)
-    throw new ConfigError('worker needs DATABASE_URL: the embedded database supports one process, and that process runs the engine itself');
+    throw new ConfigError('DATABASE_URL: is required by the worker command, because only one process can use the embedded database');
   const { database, secretKeys } = await openDatabase(config, log);
   const telemetry = await startTelemetry(config, database, log);
   const { metrics, tracer } = telemetry;

@@ -15,7 +15,7 @@ export function createLog({ logLevel }: { logLevel: string }): Logger {
   return pino(options, buffered(pino.destination({ sync: false, ...atomicWrites })));
 }
 
-/** Logs only the message and the stack of an error. Database drivers attach the statement and its values, which are not for the log. */
+/** Logs only the message and the stack of an error. Database drivers attach the statement and its values, which must not be logged. */
 export function plainError(error: Error) {
   const { type, message, code, stack } = pino.stdSerializers.err(error);
   return { type, message, code, stack };
@@ -37,7 +37,7 @@ function buffered(destination: DestinationStream): DestinationStream {
   process.prependListener('exit', () => {
     try {
       if (lines !== '') writeSync(process.stdout.fd, lines);
-    } catch {} // The reader of the pipe is gone.
+    } catch {} // The pipe is closed.
   });
   return {
     write(line) {

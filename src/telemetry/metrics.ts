@@ -10,7 +10,7 @@ export function createMetrics() {
     registry,
     requests: new Histogram({
       name: 'sitekeeper_request_duration_seconds',
-      help: 'Duration of requests by operation of the contract (none: no operation) and status.',
+      help: 'Duration of requests by operation of the contract (none for requests outside the contract) and status.',
       labelNames: ['operation', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
@@ -58,7 +58,7 @@ interface CollectedValues {
  * Adds metrics of the process, the connection pool and the outbox. Every worker of a cluster reads the same outbox, so its
  * values are not summed up.
  */
-export function collectProcessMetrics({ registry }: Metrics, { connections, pendingAlerts }: CollectedValues): void {
+export function registerProcessMetrics({ registry }: Metrics, { connections, pendingAlerts }: CollectedValues): void {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   new Gauge({

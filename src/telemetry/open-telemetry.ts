@@ -13,7 +13,7 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
 const shutdownTimeoutMs = 2000;
 
 /** Sends spans to a collector over OTLP/HTTP in JSON. The caller's sampling decision is followed. */
-export function openTelemetry({ endpoint, serviceName }: NonNullable<Config['tracing']>, log: Logger): Tracer {
+export function createOpenTelemetryTracer({ endpoint, serviceName }: NonNullable<Config['tracing']>, log: Logger): Tracer {
   const warn = (message: string, ...details: unknown[]) => log.warn({ details }, `OpenTelemetry: ${message}`);
   const ignore = () => {};
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);

@@ -1,4 +1,4 @@
-// W3C Trace Context: links our work to the trace of the client. Costs nothing unless a client sends a trace or we record one.
+// W3C Trace Context: adds requests to the client's trace. It costs nothing unless a client sends one or tracing is on.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface TraceContext {
@@ -31,7 +31,7 @@ export function parseTraceparent(header: string): TraceContext | undefined {
 
 const current = new AsyncLocalStorage<TraceContext>();
 
-/** Runs work inside a trace, so that the requests it sends carry the trace on. */
+/** Runs work inside a trace, so that outgoing requests propagate the trace. */
 export function inTrace<T>(context: TraceContext | undefined, work: () => T): T {
   return context ? current.run(context, work) : work();
 }

@@ -23,9 +23,11 @@ export function normalizeDomain(given: string): string {
   if (hostname.startsWith('[') || isIP(hostname) !== 0) throw new InvalidDomain('must be a domain name, not an IP address');
   const domain = hostname.replace(/\.$/, '').replace(/^(www\.)+(?=[^.]+\.)/, '');
   const labels = domain.split('.');
-  if (labels.length < 2) throw new InvalidDomain('must have at least two labels, such as example.com');
+  if (labels.length < 2) throw new InvalidDomain('must be a full domain name, such as example.com');
   if (!labels.every((part) => label.test(part)))
-    throw new InvalidDomain('must consist of labels of 1 to 63 letters, digits and inner hyphens');
+    throw new InvalidDomain(
+      'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen',
+    );
   // The URL parser accepts encoded labels that cannot be decoded. They stay encoded when converted to Unicode.
   if (/(^|\.)xn--/.test(domainToUnicode(domain)))
     throw new InvalidDomain('must not contain an encoded label (xn--…) that cannot be decoded');

@@ -14,7 +14,7 @@ export class PasswordAttempts {
     this.#perWebsite = limiters.create('website-password', 100, 60 * 60);
   }
 
-  /** Whether the password gives access to the website. `visitor` identifies who is guessing; without it, the client's address does. */
+  /** Whether the password gives access to the website. `visitor` identifies the client; by default its address does. */
   async verify({ id, privacy, passwordHash }: Website, password: string, from: { visitor?: string; address: string }): Promise<boolean> {
     // No password gives access, so there is nothing to guess and nothing to count. The faster response reveals only the
     // website's privacy, which the caller can read with the same scope.

@@ -35,7 +35,7 @@ export async function findPage(db: UserDatabase, query: ListQuery): Promise<{ we
  * The limit is part of the text, so that the planner sees it; the contract allows four values.
  */
 export function selectRows(query: ListQuery, offset: number) {
-  const { condition, values } = matches(query);
+  const { condition, values } = buildCondition(query);
   const rest = `where ${condition} order by ${query.sort_by} ${query.sort} limit ${query.per_page}`;
   return offset === 0
     ? selectFrom(WebsiteEntity, rest, values)
@@ -44,20 +44,20 @@ export function selectRows(query: ListQuery, offset: number) {
 
 export function countMatches(query: ListQuery) {
   if (!query.search && query.favorite === undefined) return countAll;
-  const { condition, values } = matches(query);
+  const { condition, values } = buildCondition(query);
   return sql<{ total: number }>(`select count(*)::int as total from websites where ${condition}`, values);
 }
 
 /** Counts all websites of the caller by reading the number that the database maintains. */
 export const countAll = sql<{ total: number }>('select website_count as total from users');
 
-function matches({ search, favorite }: ListQuery): { condition: string; values: unknown[] } {
+function buildCondition({ search, favorite }: ListQuery): { condition: string; values: unknown[] } {
   const conditions: string[] = [];
   const values: unknown[] = [];
   if (search) {
     values.push(search.toLowerCase());
-    // Domains are stored in lower case. For LIKE the planner expects few rows and then sorts many, and ILIKE takes twice as
-    // long.
+    // Domains are stored in lower case. strpos is used, because the planner underestimates the
+    // matches of LIKE and chooses a slow plan, and ILIKE takes twice as long.
     conditions.push(`strpos(domain, $${values.length}) > 0`);
   }
   // A literal condition lets the planner use the partial index of favorites. A parameter would not.

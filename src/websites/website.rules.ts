@@ -22,7 +22,7 @@ export const passwordRequired: ValidationError = {
   message: 'is required while privacy is 2',
 };
 
-/** If no password is sent, one may be stored. Only the handler can check that. */
+/** If the request has no password, the website may already have one. Only the handler can check that. */
 function updateErrors(body: { privacy?: number; password?: string; exclude_params?: string; exclude_ips?: string }): ValidationError[] {
   return [...lineErrors(body), ...(body.privacy === 2 && body.password === '' ? [passwordRequired] : [])];
 }

@@ -14,8 +14,8 @@ export function insertWebsite(userId: number, domain: string, settings: Partial<
   return sql(insertText, [userId, domain, privacy, passwordHash, email, excludeBots, excludeParams, excludeIps]);
 }
 
-// Absent fields keep their value. updated_at is not now(), the start of the transaction: this one may have waited for another
-// that started later.
+// Absent fields keep their value. updated_at is clock_timestamp(): now() is the start of the transaction, which may lie before
+// the last committed change if this transaction had to wait.
 const updateText = `update websites set
     privacy = coalesce($2::smallint, privacy),
     password_hash = case when $3::boolean then $4 else password_hash end,

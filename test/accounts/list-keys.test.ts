@@ -18,7 +18,7 @@ test("returns every key of the user in pages, newest first, and no other user's"
   const first = await api.get('/api/keys?pageSize=2');
   expect(names(first)).toEqual(['c', 'b']);
   expect(first.body.meta).toEqual({ page: 1, pageSize: 2, pageCount: 2, total: 4 });
-  // The last one is the key that createUser made.
+  // The last one is the key that createUser created.
   expect(names(await api.get(first.body.links.next))).toEqual(['a', 'Test']);
 });
 

@@ -33,19 +33,21 @@ const modes = [
 ] as const;
 
 describe.each(pages)('%s', (path) => {
-  test.each(modes)('loads $mode without horizontal scrolling, errors or requests to other hosts', ({ colorScheme, viewport }) =>
-    visit(
-      browser,
-      service.url + path,
-      async (page) => {
-        await page.locator('h1, h2.title').first().waitFor();
-        expect(await overflow(page)).toBe(0);
-        const isLight = colorScheme === 'light';
-        expect((await brightness(page, 'body', 'backgroundColor')) > 128).toBe(isLight);
-        expect((await brightness(page, 'h1, h2.title', 'color')) > 128).toBe(!isLight);
-      },
-      { colorScheme, viewport },
-    ),
+  test.each(modes)(
+    'loads $mode with matching colors, without horizontal scrolling, errors or requests to other hosts',
+    ({ colorScheme, viewport }) =>
+      visit(
+        browser,
+        service.url + path,
+        async (page) => {
+          await page.locator('h1, h2.title').first().waitFor();
+          expect(await overflow(page)).toBe(0);
+          const isLight = colorScheme === 'light';
+          expect((await brightness(page, 'body', 'backgroundColor')) > 128).toBe(isLight);
+          expect((await brightness(page, 'h1, h2.title', 'color')) > 128).toBe(!isLight);
+        },
+        { colorScheme, viewport },
+      ),
   );
 });
 

@@ -41,27 +41,24 @@ describe('on the embedded database', () => {
     writeFileSync(file, original.replaceAll('\n', '\r\n'));
     expect((await runCommand(folder, ['migrate'], { checkout: copy })).code).toBe(0);
     expect(await runCommand(folder, ['migrate', '--plan'])).toEqual({ code: 0, printed: upToDate });
-    expect((await runCommand(folder, ['migrate'])).code).toBe(0);
 
-    writeFileSync(file, `${original}-- A change that has no effect is a change, too.\n`);
-    for (const args of [['migrate', '--plan'], ['migrate'], []]) {
+    // test/db/migrations.test.ts has the case of migrate itself.
+    writeFileSync(file, `${original}-- An added comment.\n`);
+    for (const args of [['migrate', '--plan'], []]) {
       const { code, printed } = await runCommand(folder, args, { checkout: copy, settings: { PORT: '0' } });
       expect(code).toBe(1);
       expect(printed).toMatch(
         /^Cannot start\. The migration 0001_baseline was changed after it ran on this database \(checksum [0-9a-f]{16}, expected [0-9a-f]{16}\)\. Restore the original file\.\n$/,
       );
     }
-
-    writeFileSync(file, original);
-    expect(await runCommand(folder, ['migrate', '--plan'], { checkout: copy })).toEqual({ code: 0, printed: upToDate });
-  }, 90_000);
+  }, 120_000);
 });
 
 const server = process.env.TEST_DATABASE_URL ?? '';
 
 describe.runIf(server)('on PostgreSQL', () => {
   const name = `sitekeeper_migrate_${process.pid}`;
-  const url = databaseUrl(server, name);
+  let url: string;
   let admin: pg.Client;
   let client: pg.Client;
 
@@ -69,6 +66,7 @@ describe.runIf(server)('on PostgreSQL', () => {
     admin = new pg.Client({ connectionString: server });
     await admin.connect();
     await admin.query(`create database ${name}`);
+    url = databaseUrl(server, name);
     client = new pg.Client({ connectionString: url });
     await client.connect();
   });

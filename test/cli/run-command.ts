@@ -12,12 +12,17 @@ interface CommandOptions {
   checkout?: string;
 }
 
+export interface CommandResult {
+  code: number | string;
+  printed: string;
+}
+
 /** Runs a command in a folder until it exits, as an operator does, with only these settings. */
 export async function runCommand(
   folder: string,
   args: string[],
   { input = '', settings = {}, checkout = ownCheckout }: CommandOptions = {},
-): Promise<{ code: number | string; printed: string }> {
+): Promise<CommandResult> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], { cwd: folder, env: { PATH, HOME, ...settings } });
   child.stdin.end(input);

@@ -3,23 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run, waitUntilListening } from '../support/process.ts';
+import { databaseCode, httpCode, runAndListModules } from './loaded-modules.ts';
 import { runCommand } from './run-command.ts';
 
+const email = 'ada@example.com';
 let folder: string;
+let added: Awaited<ReturnType<typeof runAndListModules>>;
 
+// Each command starts the embedded database again, so the tests share what the commands leave behind.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sitekeeper-user-'));
-});
+  added = await runAndListModules(folder, ['user', 'add', email], 'first password\n');
+}, 120_000);
 afterAll(() => rm(folder, { recursive: true }));
 
-const email = 'ada@example.com';
+test('user add adds a user, and loads no HTTP code', () => {
+  expect([added.code, added.printed]).toEqual([0, 'Added user 1 (ada@example.com).\n']);
+  expect(added.modules.some((url) => databaseCode.test(url))).toBe(true);
+  expect(added.modules.filter((url) => httpCode.test(url))).toEqual([]);
+});
 
-// One test, because each command starts the embedded database again.
-test('an operator adds a user and a key, sets a password and deletes the user; the log contains no secret', async () => {
-  expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
-    code: 0,
-    printed: 'Added user 1 (ada@example.com).\n',
-  });
+test('an operator sets a password, creates a key and deletes the user; the log contains no secret', async () => {
   expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
     code: 1,
     printed: 'There already is an account with the address ada@example.com.\n',
@@ -73,7 +77,7 @@ test('an operator adds a user and a key, sets a password and deletes the user; t
     code: 1,
     printed: 'There is no account with the address ada@example.com.\n',
   });
-}, 60_000);
+}, 120_000);
 
 test.each([
   [['user', 'add', 'nonsense'], 'x'.repeat(10), 'Invalid configuration. "nonsense" is not an e-mail address\n'],

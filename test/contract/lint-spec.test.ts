@@ -192,7 +192,7 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'a pattern without a message',
     file: 'monitoring/schemas/providers.yaml',
-    find: '      x-pattern-message: must be a phone number in E.164 form, such as +15005550006\n',
+    find: '      x-pattern-message: must be a phone number in E.164 format, such as +15005550006\n',
     replacement: '',
     rule: 'sitekeeper-pattern-message',
     at: 'components.schemas.SmsProviderCreate.properties.phone_number',
@@ -393,7 +393,7 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'a tag without a description (Redocly rule)',
     file: 'websites/openapi.yaml',
-    find: '    description: Fast reads for trackers and dashboards that serve visitors.\n',
+    find: '    description: Operations for trackers and dashboards. They find a website by its domain and verify its password.\n',
     replacement: '',
     rule: 'tag-description',
     at: '#/tags/1/description',

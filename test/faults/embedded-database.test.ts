@@ -1,4 +1,4 @@
-// The embedded database: its process is killed, a second process opens its data folder, the disk is full.
+// The embedded database: its process is killed, a second process opens its data directory, the disk is full.
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -67,7 +67,7 @@ guarantee(
 
     const second = deployment.start({}, ['serve']);
     expect(await second.ended).toBe(1);
-    expect(second.printed()).toMatch(/^Cannot start\. The data folder .* is in use by another process\.[^\n]*\n$/);
+    expect(second.printed()).toMatch(/^Cannot start\. The data directory .* is in use by another process\.[^\n]*\n$/);
 
     const before = service.printed().length;
     execFileSync('prlimit', ['--pid', String(service.child.pid), '--fsize=1000000:unlimited']);

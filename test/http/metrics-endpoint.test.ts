@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { listenForMetrics } from '../../src/http/metrics-endpoint.ts';
-import { collectMetrics } from '../../src/runtime/telemetry.ts';
+import { serveMetrics } from '../../src/http/metrics-endpoint.ts';
+import { registerMetrics } from '../../src/runtime/telemetry.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -47,8 +47,8 @@ test('with METRICS_TOKEN, requests with this token get the metrics, and others g
 test('with METRICS_PORT, the metrics are on that port and not next to the APIs', async () => {
   expect((await fetch(await start({ host, token, port: 0 }), bearer)).status).toBe(404);
   const metrics = createMetrics();
-  collectMetrics(metrics, service.database);
-  const separate = await listenForMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
+  registerMetrics(metrics, service.database);
+  const separate = await serveMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
   const text = await (await fetch(`${separate.url}/metrics`)).text();
   expect((await fetch(`${separate.url}/`)).status).toBe(404);
   await separate.close();
@@ -61,7 +61,7 @@ test('with METRICS_PORT, the metrics are on that port and not next to the APIs',
 test('the number of pending alerts is read whenever the metrics are collected', async () => {
   service = await startService();
   const metrics = createMetrics();
-  collectMetrics(metrics, service.database);
+  registerMetrics(metrics, service.database);
   await createUserWithRows(service);
   await delay(20);
   const text = await metrics.registry.metrics();
@@ -71,7 +71,7 @@ test('the number of pending alerts is read whenever the metrics are collected', 
 
 test('the error about a used port names the settings to change', async () => {
   const { port } = new URL(await start({ host }));
-  const listening = listenForMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
+  const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
   await expect(listening).rejects.toThrow(
     `Cannot listen on ${host}:${port}: it is used by another process. Set METRICS_HOST or METRICS_PORT to another value`,
   );
@@ -80,7 +80,7 @@ test('the error about a used port names the settings to change', async () => {
 test('while the database is unavailable, the metrics respond, with NaN for what is in the database', async () => {
   await start({ host });
   const metrics = createMetrics();
-  collectMetrics(metrics, {
+  registerMetrics(metrics, {
     ...service.database,
     connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
     asEngine: () => Promise.reject(new Error('unavailable')),

@@ -205,5 +205,5 @@ test('exits with a one-line error if the port is invalid or in use', async () =>
   const second = run(tmpdir(), {}, ['mock', '--port', String((other.address() as { port: number }).port)]);
   expect(await second.ended).toBe(1);
   other.close();
-  expect(second.printed()).toMatch(/^Cannot start\. Cannot listen on [^\n]*taken[^\n]*--port[^\n]*\n$/);
+  expect(second.printed()).toMatch(/^Cannot start\. Cannot listen on [^\n]*used by another process[^\n]*--port[^\n]*\n$/);
 });

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import type { MetricObject } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { collectMetrics } from '../../src/runtime/telemetry.ts';
+import { registerMetrics } from '../../src/runtime/telemetry.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 
 const database = await createDatabase();
 const metrics = createMetrics();
-collectMetrics(metrics, database);
+registerMetrics(metrics, database);
 afterAll(() => database.close());
 /** The names of the samples on /metrics, with the labels of each. */
 const knownSamples = new Map(metrics.registry.getMetricsAsArray().flatMap(samplesOf));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { openTelemetry } from '../../src/telemetry/open-telemetry.ts';
+import { createOpenTelemetryTracer } from '../../src/telemetry/open-telemetry.ts';
 import { run, waitUntilListening } from '../support/process.ts';
 import { startService } from '../support/service.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
@@ -42,7 +42,7 @@ const attribute = (span: SentSpan | undefined, key: string) =>
   Object.values(span?.attributes.find((candidate) => candidate.key === key)?.value ?? {})[0];
 
 test('a request, a check and an alert are one span each, and an alert passes its trace on to the provider', async () => {
-  const tracer = openTelemetry({ endpoint: collector.url, serviceName: 'test' }, pino({ level: 'silent' }));
+  const tracer = createOpenTelemetryTracer({ endpoint: collector.url, serviceName: 'test' }, pino({ level: 'silent' }));
   const target = await startWebServer({ script: scripts.respond('broken', 503) });
   const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
   const { delivery } = readConfig({ TELEGRAM_API_URL: telegram.url });

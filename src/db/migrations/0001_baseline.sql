@@ -1,9 +1,9 @@
 -- The runner splits this file at blank lines that follow a semicolon: one statement per paragraph.
 
--- Roles. None of them can log in; the service's login is a member of the first two.
+-- Roles. None of them can log in; the login role of the service is a member of the first two.
 --   sitekeeper_app     serves requests. It owns no table and sees only the rows of the user in app.user_id.
 --   sitekeeper_engine  runs checks and sends alerts for all users.
---   sitekeeper_auth    owns the functions that look something up before the user is known.
+--   sitekeeper_auth    owns the auth_* functions, which run before the user is known.
 -- Roles belong to the whole server, so another database on it may have created them already.
 do $$
 declare
@@ -112,7 +112,7 @@ create index websites_favorites on websites (user_id, id) where favorite;
 
 -- Monitoring
 
--- The columns from next_check_at on belong to the engine. next_check_at is null while the monitor is paused. A claim token is
+-- The engine needs the columns from next_check_at on. next_check_at is null while the monitor is paused. A claim token is
 -- issued with each check and must come back with the result; changing the target clears it, so that a late result is dropped.
 create table monitors (
   id bigint generated always as identity primary key,
@@ -285,8 +285,8 @@ grant select, insert, update, delete on check_hours to sitekeeper_engine;
 
 grant usage on sequence claim_tokens to sitekeeper_engine;
 
--- Authentication: what must be found before the user is known. Each function looks up one value, and nothing else can see
--- past the policies.
+-- Authentication: functions that run before the user is known. They find keys, sessions and users, create users, and delete
+-- expired rows. They run as sitekeeper_auth, because sitekeeper_app sees no rows without a user.
 create policy auth_select on users for select to sitekeeper_auth using (true);
 
 create policy auth_insert on users for insert to sitekeeper_auth with check (true);
@@ -384,7 +384,7 @@ revoke sitekeeper_auth from current_user;
 
 -- Triggers
 
--- Tells every process to drop a deleted key or session from its cache, whoever deleted it and through whichever cascade.
+-- Tells every process to drop a deleted key or session from its cache, also after a deletion by cascade.
 create function notify_credential_revoked() returns trigger
 language plpgsql
 as $$
@@ -416,8 +416,8 @@ referencing new table as changed for each statement execute function maintain_we
 create trigger websites_deleted after delete on websites
 referencing old table as changed for each statement execute function maintain_website_count();
 
--- Rolls back a creation that exceeds the quota. It runs after the insert, which has locked the user's row and so keeps other
--- creations of the user waiting: the number is exact.
+-- Rolls back a creation that exceeds the quota. It runs after the insert, which locks the user's row until the end of the
+-- transaction: concurrent creations of the user wait, and the number is exact.
 create function enforce_website_quota(maximum integer) returns void
 language plpgsql
 as $$
@@ -428,8 +428,8 @@ begin
 end
 $$;
 
--- A monitor that is created, resumed or changed is checked within 5 seconds; the random delay spreads out many of them. A
--- paused monitor is not scheduled. Clearing the claim token drops the result of a check that is still running.
+-- A monitor that is created, resumed or changed is checked within 5 seconds; a random delay spreads the load. A paused
+-- monitor is not scheduled. Clearing the claim token drops the result of a check that is still running.
 create function schedule_monitor() returns trigger
 language plpgsql
 as $$

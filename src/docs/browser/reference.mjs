@@ -5,14 +5,14 @@ const spec = await (await fetch(container.dataset.spec)).json();
 // "Try it out" sends requests to the server that this page was loaded from, under the host name that the browser used.
 spec.servers = [{ url: new URL(container.dataset.server, location.href).href, description: 'This service' }];
 
-// Scripts cannot set the session cookie, so the "Authorize" dialog asks only for an API key. Browsers send the cookie automatically.
+// Scripts cannot set the session cookie, so the "Authorize" dialog offers only an API key. Browsers send the cookie automatically.
 delete spec.components.securitySchemes.sessionCookie;
 const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
 for (const secured of [spec, ...operations]) {
   if (secured.security) secured.security = secured.security.filter((requirement) => !('sessionCookie' in requirement));
 }
 
-// Every response has these headers, and the page says so above. Repeated at each response, they would hide the other headers.
+// Every response has these headers. The page lists them once, at the top, because repeating them would hide the other headers.
 const commonHeaders = /^(X-Request-Id|RateLimit|RateLimit-Policy|X-RateLimit-.*)$/;
 const responses = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
 for (const response of [...responses, ...Object.values(spec.components.responses ?? {})]) {
@@ -21,8 +21,8 @@ for (const response of [...responses, ...Object.values(spec.components.responses
   else delete response.headers;
 }
 
-// Optional parameters start empty or with their default. Filled in with an example such as favorite=true or If-Match, the first
-// request would return nothing or fail.
+// Optional parameters start empty or with their default. If they started with an example, such as favorite=true or If-Match,
+// the first request would return nothing or fail.
 const parameters = Object.values(spec.paths).flatMap((path) => [path, ...Object.values(path)].flatMap((part) => part.parameters ?? []));
 for (const parameter of [...parameters, ...Object.values(spec.components.parameters ?? {})]) {
   if (parameter.required) continue;

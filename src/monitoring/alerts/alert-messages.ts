@@ -1,6 +1,6 @@
 // The texts of alerts. Pure: no clock, no database.
 
-interface Outage {
+interface AlertedIncident {
   name: string;
   url: string;
   cause: string;
@@ -13,11 +13,11 @@ export interface AlertText {
   text: string;
 }
 
-export function downMessage({ name, url, cause, startedAtMs }: Omit<Outage, 'resolvedAtMs'>): AlertText {
+export function downMessage({ name, url, cause, startedAtMs }: Omit<AlertedIncident, 'resolvedAtMs'>): AlertText {
   return { subject: `DOWN: ${name}`, text: `DOWN: ${name} (${url}) since ${time(startedAtMs)}: ${cause}` };
 }
 
-export function recoveredMessage({ name, url, startedAtMs, resolvedAtMs }: Outage): AlertText {
+export function recoveredMessage({ name, url, startedAtMs, resolvedAtMs }: AlertedIncident): AlertText {
   return {
     subject: `UP: ${name}`,
     text: `UP: ${name} (${url}) is back after ${duration(resolvedAtMs - startedAtMs)}, at ${time(resolvedAtMs)}`,

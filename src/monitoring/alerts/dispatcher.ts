@@ -97,7 +97,7 @@ export class Dispatcher {
     for (const alert of alerts) {
       if (this.#stopped) return;
       await this.#send(alert).catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, alert_id: alert.id }, 'Recording an alert delivery failed; the alert may be sent again'),
+        this.#deps.log.warn({ err: error, alert_id: alert.id }, 'Could not record that an alert was sent; it may be sent again'),
       );
       this.#leased.delete(alert);
     }
@@ -136,7 +136,8 @@ export class Dispatcher {
     await this.#withDatabase(mark);
   }
 
-  /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease tells whether it is still ours. */
+  /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease token
+   * shows whether this process still holds the lease. */
   async #withDatabase<T>(work: Work<T>): Promise<T> {
     for (;;) {
       try {

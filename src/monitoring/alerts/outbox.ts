@@ -37,7 +37,7 @@ export interface LeasedAlert {
   token: number;
 }
 
-/** Longer than any attempt takes. Afterwards another worker can try. */
+/** How long an alert is leased. It is longer than any attempt takes; afterwards another process can try. */
 const leaseSeconds = 60;
 
 /** Leases due alerts. A recovery alert waits until the down alert of its incident is sent or has failed. */
@@ -77,7 +77,7 @@ export async function countPendingAlerts(em: SqlEntityManager): Promise<{ count:
   return row ?? { count: 0, oldestSeconds: 0 };
 }
 
-/** Releases alerts that were not sent before the shutdown, so that other workers need not wait for the leases to expire. */
+/** Releases alerts that were not sent before the shutdown, so that other processes need not wait for the leases to expire. */
 export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[]): Promise<void> {
   await em.execute(
     `update alerts a set next_attempt_at = now(), lease_token = null, attempts = a.attempts - 1
@@ -87,7 +87,7 @@ export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[])
   );
 }
 
-/** Whether the alert still exists and is leased to this worker: its user, monitor or provider may be deleted, or the lease expired. */
+/** Whether the alert still exists and is leased to this process: its user, monitor or provider may be deleted, or the lease expired. */
 export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
   const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);
   return found.length > 0;

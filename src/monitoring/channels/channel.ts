@@ -46,5 +46,5 @@ export class DeliveryFailed extends Error {
 
 /** Not permanent, because the operator can still set it. */
 export function notConfigured(setting: string): DeliveryFailed {
-  return new DeliveryFailed(`The operator of this service has not set ${setting}.`, { permanent: false });
+  return new DeliveryFailed(`Delivery is not configured on this service. Ask the operator to set ${setting}.`, { permanent: false });
 }

@@ -60,8 +60,9 @@ function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
     // The operator can fix a rejected login, so the delivery is retried.
     const permanent = responseCode >= 500 && code !== 'EAUTH';
     // The server's response to a login is not shown to users.
-    const reason = code === 'EAUTH' ? 'it rejected our login' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
-    const action = permanent ? 'rejected the message' : 'could not accept the message now';
+    const reason =
+      code === 'EAUTH' ? 'it rejected the login of this service' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
+    const action = permanent ? 'rejected the message' : 'temporarily rejected the message';
     return new DeliveryFailed(`The mail server ${action} (code ${responseCode})${reason === '' ? '' : `: ${reason}`}.`, { permanent });
   }
   if (code === 'EENVELOPE') return new DeliveryFailed('The mail server does not accept this recipient.', { permanent: true });
@@ -72,8 +73,8 @@ function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
 
 const smtpErrors: Record<string, string> = {
   ECONNECTION: 'it closed the connection',
-  EPROTOCOL: 'it does not respond as a mail server does',
-  ETLS: 'no secure connection',
+  EPROTOCOL: 'its response is not valid SMTP',
+  ETLS: 'the TLS handshake failed',
 };
 
 function secretsOf(smtpUrl: string): string[] {

@@ -39,7 +39,7 @@ export async function post({ service, url, headers, body, secrets, parse }: Mess
   if (isSuccess) throw new DeliveryFailed(`${service} did not confirm the message${suffix}.`, { permanent: false });
   if (status === 429 || status >= 500) {
     const retryAfterSeconds = parsed.retryAfterSeconds ?? parseRetryAfter(response.headers['retry-after'], Date.now());
-    throw new DeliveryFailed(`${service} could not accept the message now (status ${status})${suffix}.`, {
+    throw new DeliveryFailed(`${service} temporarily rejected the message (status ${status})${suffix}.`, {
       permanent: false,
       retryAfterSeconds: retryAfterSeconds && Math.min(Math.max(retryAfterSeconds, 1), maxRetryAfterSeconds),
     });
@@ -59,7 +59,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 
 function unreachable(service: string, { kind, message }: NetworkError): DeliveryFailed {
   if (kind === 'timeout') return new DeliveryFailed(`${service} did not respond in time.`, { permanent: false });
-  // An address that is not allowed stays that way until somebody changes it. Every other error may be temporary.
+  // Retrying an address that is not allowed does not help until the URL or NET_ALLOW changes. Other errors may be temporary.
   return new DeliveryFailed(`${service} could not be reached: ${message}.`, { permanent: kind === 'address_not_allowed' });
 }
 

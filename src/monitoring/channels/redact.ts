@@ -1,7 +1,7 @@
 const maxQuoteLength = 200;
 
 /**
- * Makes a receiver's response fit for an error message: on one line, truncated, without secrets. HTML pages, which proxies
+ * Prepares a receiver's response for use in an error message: on one line, truncated, without secrets. HTML pages, which proxies
  * send, are dropped.
  */
 export function quoteSafely(text: string, secrets: readonly string[]): string {
@@ -19,7 +19,7 @@ function redactSecrets(text: string, secrets: readonly string[]): string {
   return longestFirst.reduce((rest, form) => rest.replace(new RegExp(form.replace(/[^\w]/g, '\\$&'), 'gi'), '****'), text);
 }
 
-/** Truncates to at most `limit` UTF-16 units, including the mark. Never splits what readers see as one character. */
+/** Truncates to a size of at most `limit`, in UTF-16 units by default, including the mark. Never splits a visible character. */
 export function truncate(text: string, limit: number, mark: string, size = (part: string) => part.length): string {
   if (size(text) <= limit) return text;
   let kept = '';

@@ -25,7 +25,7 @@ export function slackChannel({ slackHosts }: Pick<DeliverySettings, 'slackHosts'
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),
         secrets: secretsOf(webhookUrl),
-        // Slack returns "ok", but compatible services return other texts. The status is decisive.
+        // Slack returns "ok", but compatible services return other texts. Only the status is checked.
         parse: (body: string) => ({ accepted: true, message: body }),
       };
       await post(request, net, limits);
@@ -44,7 +44,7 @@ export function webhookError(text: string, hosts: readonly string[]): string | u
 // Unescaped, a monitor's name could notify everybody in the channel: <!channel>.
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** The path is a secret: it allows posting. So are its longer segments; the short ones are words such as "services". */
+/** Everybody who knows the path can post, so it is a secret. So are its longer segments; short ones are words such as "services". */
 function secretsOf(webhookUrl: string): string[] {
   const { pathname, search } = new URL(webhookUrl);
   return [pathname + search, ...`${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length > 8)].filter((part) => part !== '/');

@@ -8,7 +8,7 @@ const maxBytes = 64 * 1024;
 const maxUnsizedBytes = 2_000_000;
 const maxRedirects = 5;
 
-/** Up if the last response after redirects is 2xx. A response without Content-Length must also end. */
+/** Reports up if the last response after redirects is 2xx. A response without Content-Length must end within `maxUnsizedBytes`. */
 export async function checkHttp(url: string, net: Net): Promise<CheckResult | LocalFailure> {
   const start = performance.now();
   try {

@@ -9,7 +9,7 @@ import { classifyFailure, type LocalFailure } from './local-failure.ts';
 
 const timeoutMs = 10_000;
 
-/** Up if one of three echo requests gets a response. */
+/** Reports up if one of three echo requests gets a reply. */
 export async function checkPing(target: string, net: Net, pinger: Pinger): Promise<CheckResult | LocalFailure> {
   try {
     const addresses = await Promise.race([resolveHost(pingHost(target) ?? '', net), dnsTimeout()]);
@@ -25,7 +25,7 @@ export async function checkPing(target: string, net: Net, pinger: Pinger): Promi
 
 async function dnsTimeout(): Promise<never> {
   await delay(timeoutMs, undefined, { ref: false });
-  throw new NetworkError('local', `DNS did not respond, timed out after ${timeoutMs / 1000} s`);
+  throw new NetworkError('local', `DNS did not respond within ${timeoutMs / 1000} s`);
 }
 
 /** Returns the first address with a route. Ping programs report a missing route and a silent host in the same way. */

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { CheckState } from './transition.ts';
 
-/** A monitor that this worker is going to check. */
+/** A monitor that this process is going to check. */
 export interface Claim {
   id: number;
   userId: number;
@@ -14,12 +14,12 @@ export interface Claim {
   latenessMs: number;
 }
 
-/** If a worker dies, its claims expire after this time. It is longer than any check takes. */
+/** If a process dies, its claims expire after this time. It is longer than any check takes. */
 export const leaseSeconds = 30;
 
 /**
- * Claims due monitors. Workers can do this concurrently: rows that another worker has locked are skipped, and the next check
- * is set strictly into the future, so that no monitor is claimed twice.
+ * Claims due monitors. Processes can do this concurrently: rows that another one has locked are skipped, and next_check_at
+ * is moved strictly into the future, so that no monitor is claimed twice.
  */
 export async function claimDueMonitors(em: SqlEntityManager, limit: number): Promise<Claim[]> {
   const rows = await em.execute<

@@ -53,7 +53,7 @@ export class Engine {
     });
   }
 
-  /** Records completed checks and releases the claims of running ones, so that another worker can take them at once. */
+  /** Records completed checks and releases the claims of running ones, so that another process can take them at once. */
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -70,7 +70,7 @@ export class Engine {
         await this.#deps.database.asEngine(spreadOverdue);
         this.#suspension.acknowledge();
       }
-      this.#abandonOverdue();
+      this.#abandonTimedOut();
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0) return busyMs;
@@ -81,7 +81,9 @@ export class Engine {
       this.#deps.metrics.engineErrors.inc();
       this.#deps.log.warn(
         { err: error },
-        error instanceof RetryLaterError ? 'The engine cannot reach the database; checks are suspended' : 'An engine round failed',
+        error instanceof RetryLaterError
+          ? 'The engine cannot reach the database; no checks run until it is back'
+          : 'An engine round failed',
       );
       return idleMs;
     }
@@ -113,8 +115,8 @@ export class Engine {
     });
   }
 
-  /** Every check has a timeout. If one does not keep to it because of a bug, it must not occupy its slot forever. */
-  #abandonOverdue() {
+  /** Every check has a timeout. If a bug prevents that, the check must not occupy its slot forever. */
+  #abandonTimedOut() {
     const deadline = performance.now() - leaseMs;
     for (const [claim, claimedMs] of this.#running) {
       if (claimedMs < deadline) this.#abandon(claim, new Error('The check did not end within its timeout'), claimedMs);
@@ -149,7 +151,7 @@ export class Engine {
     if (!this.#running.delete(claim)) return;
     this.#abandoned.push(claim);
     this.#count(claim, 'local_failure', startedMs);
-    this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed locally; nothing was recorded');
+    this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check could not run because of a local failure; no result was recorded');
   }
 
   #count({ id, type }: Claim, outcome: 'up' | 'down' | 'local_failure', startedMs: number) {

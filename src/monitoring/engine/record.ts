@@ -15,7 +15,7 @@ const confirmSeconds = 5;
 
 /**
  * Records the results of checks in the current transaction: status, incidents, alerts and statistics. A result is accepted
- * only if its claim is still valid; monitors that were changed or paused in the meantime are left alone. Returns the number
+ * only if its claim is still valid; results of monitors that were changed or paused since are discarded. Returns the number
  * of accepted results.
  */
 export async function recordResults(em: SqlEntityManager, completed: CompletedCheck[], nowMs = performance.now()): Promise<number> {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 
 const intervalMs = 60 * 60 * 1000;
-/** Incidents can be listed for a year, whatever the operator sets for the rest. */
+/** The API lists the incidents of a year, so they are stored for at least 400 days, regardless of RETENTION_DAYS. */
 const minIncidentDays = 400;
 const batchSize = 5000;
 

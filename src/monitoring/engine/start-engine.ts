@@ -19,7 +19,7 @@ interface StartEngineDeps {
   log: Logger;
   metrics: Metrics;
   tracer?: Tracer | undefined;
-  /** Replaces the network that the configuration describes. */
+  /** Overrides the allowed ranges and the name resolution; used by tests. */
   net?: Net;
 }
 

@@ -1,5 +1,5 @@
 const intervalMs = 1000;
-/** A gap between two ticks that only a suspended process explains. */
+/** A longer gap between two ticks means that the process was suspended. */
 const suspendedMs = 5000;
 
 /** Detects that this process was suspended: stopped by a signal, asleep with its machine, or blocked for a long time. */

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { operations } from '../../../generated/types/monitoring.ts';
 import { findById } from '../../db/find-by-id.ts';
-import { readById, selectPage } from '../../db/statement.ts';
+import { columnsOf, readById, selectPage, sql, writeIf } from '../../db/statement.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, ProblemError } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
@@ -104,20 +104,22 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
       return { body: { id: path.id, object: 'monitor', deleted: true } };
     },
 
-    async checkMonitor({ path }, { db }) {
-      const monitor = await db.transaction(async (em) => {
-        const found = await findById(em, MonitorEntity, path.id, { lock: true });
-        if (!found.isActive) throw new ProblemError('monitor_paused', 'A paused monitor cannot be checked. Set is_active to true first.');
-        await enforceLimit(manualChecks, String(found.id), 'A monitor can be checked manually once every 10 seconds.');
-        await em.execute('update monitors set next_check_at = now() where id = ?', [found.id], 'run');
-        return found;
-      });
+    async checkMonitor({ path: { id } }, { db }) {
+      requireActive(await readById(db, MonitorEntity, id));
+      await enforceLimit(manualChecks, String(id), 'A monitor can be checked manually once every 10 seconds.');
+      const monitor = await writeIf(db, sql<Monitor>(scheduleText, [id]), async () => requireActive(await readById(db, MonitorEntity, id)));
       return monitorResult(monitor);
     },
   };
 }
 
-/** Results from before a pause or for another target say nothing about the monitor now. An open incident is resolved without an alert. */
+const scheduleText = `update monitors set next_check_at = now() where id = $1 and is_active returning ${columnsOf(MonitorEntity)}`;
+
+function requireActive({ isActive }: Monitor) {
+  if (!isActive) throw new ProblemError('monitor_paused', 'A paused monitor cannot be checked. Set is_active to true first.');
+}
+
+/** Results from before a pause or for another target are no longer valid. An open incident is resolved without an alert. */
 async function resetState(em: SqlEntityManager, monitor: Monitor, isActive: boolean) {
   await em.execute(
     'update incidents set resolved_at = greatest(now(), started_at) where monitor_id = ? and resolved_at is null',

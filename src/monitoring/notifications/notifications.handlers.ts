@@ -42,7 +42,7 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
   },
 
   async removeNotification({ path, query, body }, { db }) {
-    const providerId = providerIdOf(body?.provider_id, query.provider_id);
+    const providerId = resolveProviderId(body?.provider_id, query.provider_id);
     await db.transaction(async (em) => {
       await findById(em, MonitorEntity, path.id);
       const removed = await em.nativeDelete(NotificationEntity, { monitorId: path.id, providerId });
@@ -53,7 +53,7 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
 };
 
 /** The query is accepted as well as the body, because some proxies drop the body of a DELETE. */
-function providerIdOf(inBody: number | undefined, inQuery: number | undefined): number {
+function resolveProviderId(inBody: number | undefined, inQuery: number | undefined): number {
   const providerId = inBody ?? inQuery;
   if (providerId === undefined) throw new InvalidRequest([missingProvider]);
   if (inQuery !== undefined && inQuery !== providerId) throw new InvalidRequest([differentProvider]);
@@ -70,7 +70,7 @@ const differentProvider: ValidationError = {
   in: 'query',
   name: 'provider_id',
   code: 'contradiction',
-  message: 'must name the same provider as the body',
+  message: 'must equal provider_id in the body',
 };
 
 function notificationView(notification: Notification): components['schemas']['Notification'] {

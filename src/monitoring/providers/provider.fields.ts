@@ -19,7 +19,7 @@ export function rejectFieldsOfOtherTypes(fields: ProviderFields, type: ProviderT
     .filter((field) => !fieldsByType[type].includes(field))
     .map((field): ValidationError => {
       const owner = (Object.keys(fieldsByType) as ProviderType[]).find((other) => fieldsByType[other].includes(field));
-      return { in: 'body', pointer: `/${field}`, code: 'field_of_other_type', message: `belongs to provider_type ${owner}, not ${type}` };
+      return { in: 'body', pointer: `/${field}`, code: 'field_of_other_type', message: `is only allowed for provider_type ${owner}` };
     });
   if (errors.length > 0) throw new InvalidRequest(errors);
 }
@@ -61,7 +61,12 @@ function mask(secret: string): string {
 function rejectForeignMask(field: string, value: string) {
   if (/^\*{4}.{4}$/.test(value)) {
     throw new InvalidRequest([
-      { in: 'body', pointer: `/${field}`, code: 'unknown_mask', message: 'is a mask, but not the mask of the stored value' },
+      {
+        in: 'body',
+        pointer: `/${field}`,
+        code: 'unknown_mask',
+        message: 'looks like a mask, but not that of the stored value. Send the full value, or omit the field to keep the stored one',
+      },
     ]);
   }
 }

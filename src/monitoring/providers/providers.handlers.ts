@@ -105,7 +105,7 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
       if (missing)
         throw new ProblemError(
           'delivery_not_configured',
-          `The operator of this service has not set ${missing}, so ${mediumOf[type]} cannot be sent.`,
+          `${mediumOf[type]} delivery is not configured on this service. Ask the operator to set ${missing}.`,
         );
       try {
         await deliver(provider, testMessage(type), channels, cipher);
@@ -119,7 +119,7 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
 }
 
 const acceptedBy = { email: 'the mail server', slack: 'Slack', telegram: 'Telegram', sms: 'the SMS service' };
-const mediumOf = { email: 'e-mail', slack: 'Slack messages', telegram: 'Telegram messages', sms: 'SMS' };
+const mediumOf = { email: 'E-mail', slack: 'Slack', telegram: 'Telegram', sms: 'SMS' };
 
 function providerResult(provider: Provider) {
   return { body: { data: providerView(provider) }, version: String(provider.version) };

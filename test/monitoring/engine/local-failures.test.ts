@@ -50,8 +50,8 @@ function captureLog() {
   return { log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }), text: () => lines.join('') };
 }
 
-/** Makes all monitors due and starts an engine that cannot ping. It is stopped at the end of the test. */
-async function startEngine(deps: Partial<EngineDeps> = {}): Promise<void> {
+/** Makes all monitors due and starts an engine that cannot ping. It is stopped at the end of the test, if not before. */
+async function startEngine(deps: Partial<EngineDeps> = {}): Promise<Engine> {
   const engine = new Engine({
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
@@ -63,6 +63,7 @@ async function startEngine(deps: Partial<EngineDeps> = {}): Promise<void> {
   await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
   engine.start();
   onTestFinished(() => engine.stop());
+  return engine;
 }
 
 test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
@@ -74,10 +75,11 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
     const lookup = async () => {
       throw Object.assign(new Error('injected'), { code });
     };
-    await startEngine({ net: { allow: parseRanges([]), lookup }, log, metrics });
+    const engine = await startEngine({ net: { allow: parseRanges([]), lookup }, log, metrics });
     await expect.poll(text, { timeout: 10_000 }).toContain('A check failed locally; nothing was recorded');
     await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
     await expect.poll(() => secondsUntilDue(id), { timeout: 12_000 }).toBeLessThan(11);
+    await engine.stop();
     expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="local_failure"\} [1-9]/m);
     expect(await show(path)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
   },
@@ -85,8 +87,9 @@ test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
 
 test('a ping monitor stays pending if this machine cannot ping', async () => {
   const { id, path } = await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
-  await startEngine();
+  const engine = await startEngine();
   await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
+  await engine.stop();
   expect(await show(path)).toMatchObject({ status: 'pending', last_error: null });
 });
 

@@ -77,9 +77,9 @@ test('an outage sends one down and one recovery message with the right duration 
 }, 150_000);
 
 test.each([
-  ['a closed port', () => 'http://shop.example:9/', 'connection refused'],
-  ['a redirect to an address that is not allowed', () => `http://shop.example:${target.port}/`, 'address_not_allowed'],
-])('%s fails with the cause "%3$s"', async (_, url, cause) => {
+  ['a closed port', 'connection refused', () => 'http://shop.example:9/'],
+  ['a redirect to an address that is not allowed', 'address_not_allowed', () => `http://shop.example:${target.port}/`],
+])('%s fails with the cause "%s"', async (_, cause, url) => {
   target.script = scripts.redirect('http://127.0.0.1/');
   const { path } = await createMonitor(user, { url: url() });
   await expect.poll(async () => (await show(path)).last_error, { timeout: 20_000 }).toBe(cause);

@@ -38,7 +38,7 @@ export interface ListIncidentsRequest {
      */
     page?: number;
     /**
-     * The number of items per page.
+     * The maximum number of resources per page.
      */
     pageSize?: number;
 }
@@ -96,7 +96,7 @@ export class IncidentsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the incidents of the monitor that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 13 months.
+     * Returns one page of the monitor\'s incidents that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 400 days (13 months).
      * List the incidents of a monitor
      */
     async listIncidentsRaw(requestParameters: ListIncidentsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<IncidentPage>> {
@@ -107,7 +107,7 @@ export class IncidentsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the incidents of the monitor that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 13 months.
+     * Returns one page of the monitor\'s incidents that overlap the window, newest first. This includes incidents that started before the window and an incident that is still open. Incidents are kept for at least 400 days (13 months).
      * List the incidents of a monitor
      */
     async listIncidents(requestParameters: ListIncidentsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<IncidentPage> {

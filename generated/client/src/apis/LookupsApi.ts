@@ -100,7 +100,7 @@ export class LookupsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers: one indexed read, with support for `ETag` and 304.
+     * Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers, which call it often. Send its `ETag` in `If-None-Match` to get 304 if the website has not changed.
      * Show a website by its domain
      */
     async showWebsiteByDomainRaw(requestParameters: ShowWebsiteByDomainRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<WebsiteItem>> {
@@ -111,7 +111,7 @@ export class LookupsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers: one indexed read, with support for `ETag` and 304.
+     * Returns the website with this domain. The domain is normalized as on creation, so any spelling of the name matches. Designed for trackers, which call it often. Send its `ETag` in `If-None-Match` to get 304 if the website has not changed.
      * Show a website by its domain
      */
     async showWebsiteByDomain(requestParameters: ShowWebsiteByDomainRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<WebsiteItem> {

@@ -57,7 +57,7 @@ export interface CreateMonitorRequest {
      */
     body: MonitorCreate;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
      */
     idempotencyKey?: string;
 }
@@ -87,7 +87,7 @@ export interface ListMonitorsRequest {
      */
     page?: number;
     /**
-     * The number of monitors per page.
+     * The maximum number of monitors per page.
      */
     pageSize?: number;
 }
@@ -159,7 +159,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Checks the monitor now instead of at its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the status is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
      * Check a monitor now
      */
     async checkMonitorRaw(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorItem>> {
@@ -170,7 +170,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Checks the monitor now instead of at its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the status is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
      * Check a monitor now
      */
     async checkMonitor(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorItem> {

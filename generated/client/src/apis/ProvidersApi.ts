@@ -55,7 +55,7 @@ export interface CreateProviderRequest {
      */
     body: ProviderCreate;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
      */
     idempotencyKey?: string;
 }
@@ -77,7 +77,7 @@ export interface ListProvidersRequest {
      */
     page?: number;
     /**
-     * The number of items per page.
+     * The maximum number of resources per page.
      */
     pageSize?: number;
 }

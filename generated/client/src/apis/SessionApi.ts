@@ -88,7 +88,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sets a new password for the signed-in user and ends all other sessions of that user. The current session continues, and API keys keep working.
+     * Sets a new password for the signed-in user and deletes the user\'s other sessions. The current session and API keys keep working.
      * Change the password
      */
     async changePasswordRaw(requestParameters: ChangePasswordRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionItem>> {
@@ -99,7 +99,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sets a new password for the signed-in user and ends all other sessions of that user. The current session continues, and API keys keep working.
+     * Sets a new password for the signed-in user and deletes the user\'s other sessions. The current session and API keys keep working.
      * Change the password
      */
     async changePassword(requestParameters: ChangePasswordRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionItem> {
@@ -137,7 +137,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the origin of the service.
+     * Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the service\'s origin.
      * Sign in
      */
     async createSessionRaw(requestParameters: CreateSessionRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionItem>> {
@@ -148,7 +148,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the origin of the service.
+     * Starts a session and sets its cookie, which you can use instead of an API key. A session has every scope. The cookie is `HttpOnly` and `SameSite=Lax`, and over https also `Secure`. After 5 failed attempts in 15 minutes per account and address, or 50 per hour per account, the response is 429. Requests from a browser must come from the service\'s origin.
      * Sign in
      */
     async createSession(requestParameters: CreateSessionRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionItem> {
@@ -176,7 +176,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Ends the session of the cookie and clears the cookie. Your other sessions continue.
+     * Deletes the current session and clears its cookie. Your other sessions keep working.
      * Sign out
      */
     async deleteSessionRaw(initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionDeleted>> {
@@ -187,7 +187,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Ends the session of the cookie and clears the cookie. Your other sessions continue.
+     * Deletes the current session and clears its cookie. Your other sessions keep working.
      * Sign out
      */
     async deleteSession(initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionDeleted> {

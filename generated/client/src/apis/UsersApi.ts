@@ -71,7 +71,7 @@ export class UsersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a user account, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the origin of the service.
+     * Creates a user, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the service\'s origin.
      * Sign up
      */
     async createUserRaw(requestParameters: CreateUserRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<UserItem>> {
@@ -82,7 +82,7 @@ export class UsersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a user account, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the origin of the service.
+     * Creates a user, if the operator allows sign-up. By default, sign-up is closed. No cookie is set: sign in with `POST /session` afterwards. Requests from a browser must come from the service\'s origin.
      * Sign up
      */
     async createUser(requestParameters: CreateUserRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<UserItem> {

@@ -36,11 +36,11 @@ import {
 
 export interface CreateWebsiteRequest {
     /**
-     * A domain name, or an http(s) URL, of which only the host is used. Internationalized names are accepted in any spelling and stored in ASCII form. A trailing dot and a leading `www.` are removed. The domain must have at least two labels of letters, digits and inner hyphens, and at most 253 characters after normalization. It must not be an IP address.
+     * A domain name, or an http(s) URL, of which only the host is used. Internationalized names are accepted in any spelling and stored in ASCII form. A trailing dot and a leading `www.` are removed. The result must be a full domain name, such as `example.com`, with at most 253 characters: at least two parts, separated by dots, of 1 to 63 letters, digits and hyphens that do not start or end with a hyphen. It must not be an IP address.
      */
     domain: string;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same key and the same body returns the first response and creates nothing. The same key with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Each user and operation has separate keys.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
      */
     idempotencyKey?: string;
     /**
@@ -102,7 +102,7 @@ export interface ListWebsitesRequest {
      */
     sort?: ListWebsitesSortEnum;
     /**
-     * The number of websites per page.
+     * The maximum number of websites per page.
      */
     per_page?: ListWebsitesPerPageEnum;
     /**

@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * A validation error. It describes one thing that is wrong with a request.
+ * A validation error. It describes one error in a request.
  * @export
  * @interface Fault
  */
@@ -24,19 +24,19 @@ export interface Fault {
      */
     in: FaultInEnum;
     /**
-     * The place in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body.
+     * The location in the body as a JSON Pointer (RFC 6901), also for forms. Absent if the error is not in the body.
      */
     pointer?: string;
     /**
-     * The name of the parameter. Absent if the error is in the body.
+     * The name of the parameter or header. Absent if the error is in the body.
      */
     name?: string;
     /**
-     * Identifies the rule that was violated, for programs.
+     * A machine-readable code for the rule that was violated.
      */
     code: string;
     /**
-     * What is expected, for people.
+     * A human-readable message that says what is expected.
      */
     message: string;
     /**

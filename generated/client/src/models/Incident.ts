@@ -32,11 +32,11 @@ export interface Incident {
      */
     status: IncidentStatusEnum;
     /**
-     * When the first check failed, not when the failure was confirmed.
+     * The time of the first failed check, not of its confirmation.
      */
     started_at: Date;
     /**
-     * When the incident ended. Null while it is open.
+     * When the incident was resolved. Null while it is open.
      */
     resolved_at: Date | null;
     /**

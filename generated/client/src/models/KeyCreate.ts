@@ -20,11 +20,11 @@ import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime }
  */
 export interface KeyCreate {
     /**
-     * A name that tells you where the key is used. It cannot contain control characters.
+     * A name that describes where the key is used. It cannot contain control characters.
      */
     name: string;
     /**
-     * The scopes of the key: at least one, without duplicates. Write does not include read. `websites:read` and `websites:write` are an extension for the website registry.
+     * The scopes of the key: at least one, without duplicates. A write scope does not include the read scope. `websites:read` and `websites:write` are an extension for the website registry.
      */
     scopes: Array<KeyCreateScopesEnum>;
     /**

@@ -52,11 +52,11 @@ export interface Monitor {
      */
     last_checked_at: Date | null;
     /**
-     * The duration of the last check in milliseconds. Null if there was no response.
+     * The response time of the last check in milliseconds. Null if the check failed or if there was no check yet.
      */
     last_response_time_ms: number | null;
     /**
-     * Why the last check failed, for people. Null if it succeeded.
+     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet.
      */
     last_error: string | null;
     /**

@@ -24,7 +24,7 @@ export interface PageMeta {
      */
     page: number;
     /**
-     * The number of items per page.
+     * The maximum number of resources per page.
      */
     pageSize: number;
     /**
@@ -32,7 +32,7 @@ export interface PageMeta {
      */
     pageCount: number;
     /**
-     * The number of items that match.
+     * The number of resources that match.
      */
     total: number;
 }

@@ -22,7 +22,7 @@ import {
 } from './Fault.js';
 
 /**
- * An error as defined by RFC 9457. `code` is stable and meant for programs; `detail` is meant for people. `type` is the URL of a page that explains the error and what to do about it.
+ * An error as defined by RFC 9457. `code` is stable and machine-readable; `detail` is human-readable. `type` is the URL of a page that explains the error and what to do about it.
  * @export
  * @interface Problem
  */
@@ -32,7 +32,7 @@ export interface Problem {
      */
     type: string;
     /**
-     * A short name of the error, the same for every occurrence.
+     * A short name for the error, the same for every occurrence.
      */
     title: string;
     /**
@@ -48,7 +48,7 @@ export interface Problem {
      */
     instance: string;
     /**
-     * Identifies the error, for programs. Codes are stable; new ones may be added.
+     * A stable, machine-readable error code. New codes may be added.
      */
     code: string;
     /**

@@ -43,11 +43,11 @@ export interface ProviderUpdate {
      */
     webhook_url?: ProviderUpdateWebhookUrl;
     /**
-     * Only for slack: the channel to post to. `null` removes it, so the default of the webhook is used.
+     * Only for slack: the channel to post to. `null` resets it to the webhook's default.
      */
     channel?: string | null;
     /**
-     * Only for slack: the name of the sender. `null` removes it, so the default of the webhook is used.
+     * Only for slack: the name of the sender. `null` resets it to the webhook's default.
      */
     username?: string | null;
     /**
@@ -55,11 +55,11 @@ export interface ProviderUpdate {
      */
     chat_id?: ProviderUpdateChatId;
     /**
-     * Only for telegram: the token of the bot. The mask that was returned keeps the stored token.
+     * Only for telegram: the token of the bot. Send the masked value to keep the stored token.
      */
     token?: string;
     /**
-     * Only for sms: the phone number in E.164 form.
+     * Only for sms: the phone number in E.164 format.
      */
     phone_number?: string;
 }

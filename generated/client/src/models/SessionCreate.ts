@@ -20,11 +20,11 @@ import { mapValues } from '../runtime.js';
  */
 export interface SessionCreate {
     /**
-     * The e-mail address of the account.
+     * The e-mail address of the user.
      */
     email: string;
     /**
-     * The password of the account.
+     * The password of the user.
      */
     password: string;
 }

@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * Confirms that the session has ended.
+ * Confirms that the session was deleted.
  * @export
  * @interface SessionDeleted
  */

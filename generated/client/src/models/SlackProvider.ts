@@ -32,11 +32,11 @@ export interface SlackProvider {
      */
     webhook_url: string;
     /**
-     * The channel to post to. Null means the default of the webhook.
+     * The channel to post to. Null means the webhook's default.
      */
     channel: string | null;
     /**
-     * The name of the sender. Null means the default of the webhook.
+     * The name of the sender. Null means the webhook's default.
      */
     username: string | null;
     /**

@@ -28,11 +28,11 @@ export interface SlackProviderCreate {
      */
     webhook_url: string;
     /**
-     * The channel to post to. If absent, the default of the webhook is used.
+     * The channel to post to. If absent, the webhook's default is used.
      */
     channel?: string;
     /**
-     * The name of the sender. If absent, the default of the webhook is used.
+     * The name of the sender. If absent, the webhook's default is used.
      */
     username?: string;
 }

@@ -28,7 +28,7 @@ export interface SmsProvider {
      */
     provider_type: SmsProviderProviderTypeEnum;
     /**
-     * The phone number in E.164 form.
+     * The phone number in E.164 format.
      */
     phone_number: string;
     /**

@@ -24,7 +24,7 @@ export interface SmsProviderCreate {
      */
     provider_type: SmsProviderCreateProviderTypeEnum;
     /**
-     * The phone number in E.164 form: `+`, the country code and the number, digits only.
+     * The phone number in E.164 format: `+`, the country code and the number, digits only.
      */
     phone_number: string;
 }

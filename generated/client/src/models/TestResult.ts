@@ -20,7 +20,7 @@ import { mapValues } from '../runtime.js';
  */
 export interface TestResult {
     /**
-     * What happened, for people.
+     * A human-readable result.
      */
     message: string;
 }

@@ -14,7 +14,7 @@
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
 /**
- * A user account.
+ * A user.
  * @export
  * @interface User
  */
@@ -28,7 +28,7 @@ export interface User {
      */
     email: string;
     /**
-     * When the account was created.
+     * When the user was created.
      */
     created_at: Date;
 }

@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * The credentials of a new user account.
+ * The credentials of a new user.
  * @export
  * @interface UserCreate
  */

@@ -22,7 +22,7 @@ import {
 } from './User.js';
 
 /**
- * One user account.
+ * One user.
  * @export
  * @interface UserItem
  */

@@ -24,7 +24,7 @@ export interface WebsitePageMeta {
      */
     current_page: number;
     /**
-     * The number of websites per page.
+     * The maximum number of websites per page.
      */
     per_page: WebsitePageMetaPerPageEnum;
     /**
