@@ -88,7 +88,7 @@ async function measure(url: string, seeded: Seeded): Promise<{ results: Result[]
     }
     for (const [index, scenario] of scenarios.entries()) {
       process.stderr.write(`${index + 1} of ${scenarios.length}: ${scenario.name}\n`);
-      // The peers do not implement rejections themselves, so only the limit is measured as well.
+      // The peers do not implement rejections themselves, so the service is compared only with the upper limit.
       const measured = scenario.limitPath ? [others[0] as Contender, scenario.overLimit ? limited : ours] : [...others, ours];
       results.push(await measureScenario(scenario, measured, seeded.key));
     }
@@ -119,7 +119,9 @@ async function measureScenario(scenario: Scenario, contenders: Contender[], key:
 }
 
 function print(results: Result[], memory: Record<string, number>, starts: Record<string, number>) {
-  console.log('\n| scenario | ours/s | limit/s | ours ÷ limit | by CPU | ours ÷ Fastify | ours ÷ Express |\n|---|---|---|---|---|---|---|');
+  console.log(
+    '\n| scenario | ours/s | upper limit/s | ours ÷ upper limit | by CPU | ours ÷ Fastify | ours ÷ Express |\n|---|---|---|---|---|---|---|',
+  );
   const format = (result: { ratio: number; goal?: number } | undefined) => {
     if (!result) return '';
     const { ratio, goal } = result;
@@ -137,7 +139,7 @@ function print(results: Result[], memory: Record<string, number>, starts: Record
   for (const [name, seconds] of Object.entries(starts)) console.log(`${name}: ${seconds.toFixed(2)} s`);
 }
 
-/** The limit connects as the owner of the tables and sets no user. The policies still apply to the service and the peers. */
+/** The upper limit connects as the owner of the tables and sets no user. The policies still apply to the service and the peers. */
 async function exemptOwnerFromPolicies(url: string) {
   const owner = new pg.Client({ connectionString: url });
   await owner.connect();

@@ -1,13 +1,13 @@
 import type { Result } from './bench.ts';
 
-const [width, left, barHeight, gap] = [760, 190, 11, 14];
+const [width, left, barHeight, gap] = [760, 215, 11, 14];
 const bars = [
   { name: 'ours', title: 'Sitekeeper', colour: '#2f7d5b' },
   { name: 'fastify', title: 'Fastify', colour: '#8a94a6' },
   { name: 'express', title: 'Express', colour: '#c4cad4' },
 ];
 
-/** Draws requests per second relative to the limit, with one group of bars per scenario. */
+/** Draws requests per second relative to the upper limit, with one group of bars per scenario. */
 export function chart(results: Result[]): string {
   const scale =
     (width - left - 60) / Math.max(1, ...results.flatMap(({ measured }) => bars.map(({ name }) => relativeRate(measured, name) ?? 0)));
@@ -31,13 +31,13 @@ export function chart(results: Result[]): string {
       `<rect x="${left + index * 100}" y="12" width="10" height="10" fill="${colour}"/><text x="${left + 15 + index * 100}" y="21">${title}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 10}" font-family="system-ui, sans-serif" font-size="12">
-<title>Requests per second relative to the limit, a bare node:http server with one prepared statement</title>
+<title>Requests per second relative to the upper limit, a bare node:http server with one prepared statement</title>
 <style>
   text { fill: #24292f } .small { font-size: 9px }
   @media (prefers-color-scheme: dark) { text { fill: #d0d7de } }
 </style>
 ${legend.join('\n')}
-<text x="${limit}" y="21" text-anchor="middle">the limit</text>
+<text x="${limit}" y="21" text-anchor="middle">upper limit</text>
 <line x1="${limit}" y1="30" x2="${limit}" y2="${y}" stroke="#b3541e" stroke-dasharray="3 3"/>
 ${groups.join('\n')}
 </svg>

@@ -4,7 +4,7 @@ export interface Scenario {
   name: string;
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
-  /** The path for the limit, which does not implement rejections. */
+  /** The path for the upper limit, which does not implement rejections. */
   limitPath?: string;
   form?: () => string;
   /** Replaces the key with all scopes. */
@@ -14,7 +14,7 @@ export interface Scenario {
   status: number;
   /** The longest duration of a round, because the number of failed attempts per address is limited. */
   atMostSeconds?: number;
-  /** The goals for requests per second of the service, divided by those of the limit and of the peers. */
+  /** The goals for requests per second of the service, divided by those of the upper limit and of the peers. */
   goals: { limit: number; fastify?: number; express?: number };
 }
 
@@ -62,7 +62,7 @@ export function scenariosFor({ websiteId, monitorId }: Seeded): Scenario[] {
       goals: { limit: 0.7 },
     },
     {
-      name: 'reject over rate limit (429)',
+      name: 'reject above the rate limit (429)',
       method: 'GET',
       path: website,
       limitPath: '/noop',

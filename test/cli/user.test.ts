@@ -26,7 +26,7 @@ test('user add adds a user, and loads no HTTP code', () => {
 test('an operator sets a password, creates a key and deletes the user; the log contains no secret', async () => {
   expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
     code: 1,
-    printed: 'There already is an account with the address ada@example.com.\n',
+    printed: 'A user with the address ada@example.com already exists.\n',
   });
   expect(await runCommand(folder, ['user', 'password', 'ADA@example.com'], { input: 'second password\n' })).toEqual({
     code: 0,
@@ -75,14 +75,14 @@ test('an operator sets a password, creates a key and deletes the user; the log c
   });
   expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
     code: 1,
-    printed: 'There is no account with the address ada@example.com.\n',
+    printed: 'There is no user with the address ada@example.com.\n',
   });
 }, 120_000);
 
 test.each([
-  [['user', 'add', 'nonsense'], 'x'.repeat(10), 'Invalid configuration. "nonsense" is not an e-mail address\n'],
-  [['user', 'add', 'root@localhost'], 'a password\n', 'Invalid configuration. "root@localhost" is not an e-mail address\n'],
-  [['user', 'add', 'b@example.com'], 'short\n', 'Invalid configuration. the password must have 8 to 128 characters\n'],
+  [['user', 'add', 'nonsense'], 'x'.repeat(10), 'error: "nonsense" is not an e-mail address\n'],
+  [['user', 'add', 'root@localhost'], 'a password\n', 'error: "root@localhost" is not an e-mail address\n'],
+  [['user', 'add', 'b@example.com'], 'short\n', 'error: the password must have 8 to 128 characters\n'],
 ])('%j is rejected in one line', async (args, input, printed) => {
   expect(await runCommand(folder, args, { input })).toEqual({ code: 1, printed });
 });

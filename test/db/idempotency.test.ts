@@ -33,7 +33,7 @@ test('returns 422 for the same key with another body, and creates nothing', asyn
   expect(body.errors).toEqual([
     { in: 'header', name: 'Idempotency-Key', code: 'reused', message: 'was already used with a different request' },
   ]);
-  expect(body.detail).toBe('The request has 1 validation error: the header "Idempotency-Key" was already used with a different request.');
+  expect(body.detail).toBe('This Idempotency-Key was already used with a different request. Use a new key.');
   expect((await user.api.get('/api/v1/websites?search=second.example')).body.meta.total).toBe(0);
 });
 
@@ -80,7 +80,7 @@ test.runIf(process.env.TEST_DATABASE_URL)('returns 409 while the first request i
   const release = await holdRequest('k-7');
   const { status, body } = await create('running.example', 'k-7');
   expect([status, body.code]).toEqual([409, 'request_in_progress']);
-  expect(body.detail).toBe('A request with the same Idempotency-Key is still in progress. Retry in a moment.');
+  expect(body.detail).toBe('A request with this Idempotency-Key is still in progress. Retry in a few seconds.');
   await release();
 });
 
@@ -102,7 +102,7 @@ test('returns 409 with the id for a repeated creation of a key, and stores the k
   const { id, key } = first.body.data;
   expect([again.status, again.body.code, again.body.id]).toEqual([409, 'already_created', id]);
   expect(again.body.detail).toBe(
-    `A request with the same Idempotency-Key created the key with the id ${id}. The key cannot be shown again. If you do not have it, delete it and create another.`,
+    `An earlier request with this Idempotency-Key created API key ${id}, which cannot be shown again. If you did not save it, delete it and create another.`,
   );
   const stored = await service.database.asUser(user.id, (em) =>
     em.execute('select row_to_json(k)::text as row from idempotent_responses k'),

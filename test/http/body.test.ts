@@ -20,11 +20,15 @@ const post = (raw: string | Uint8Array<ArrayBuffer> | ReadableStream, headers: R
   user.api.post('/api/monitors', { headers, raw });
 
 test.each([
-  ['another media type', { 'Content-Type': 'text/plain' }, 'This operation accepts application/json in UTF-8, not text/plain.'],
+  [
+    'another media type',
+    { 'Content-Type': 'text/plain' },
+    'This operation accepts application/json in UTF-8, not text/plain. Set Content-Type accordingly.',
+  ],
   [
     'another charset',
     { 'Content-Type': 'application/json; charset=iso-8859-1' },
-    'This operation accepts application/json in UTF-8, not application/json; charset=iso-8859-1.',
+    'This operation accepts application/json in UTF-8, not application/json; charset=iso-8859-1. Set Content-Type accordingly.',
   ],
   ['an unknown Content-Encoding', { ...json, 'Content-Encoding': 'zstd' }, 'The Content-Encoding of the body is not supported.'],
 ])('returns 415 for %s', async (_, headers, detail) => {
@@ -41,7 +45,7 @@ test('returns 413 for a body of 1 MB, with Content-Length or chunked', async () 
   });
   for (const raw of ['x'.repeat(1_000_000), chunked]) {
     const { status, body } = await post(raw);
-    expect([status, body.code, body.detail]).toEqual([413, 'body_too_large', 'The body can be at most 262144 bytes.']);
+    expect([status, body.code, body.detail]).toEqual([413, 'body_too_large', 'The body is larger than 256 KiB.']);
   }
 });
 

@@ -25,7 +25,7 @@ test('returns 500 for an unexpected error, without details', async () => {
   const { status, body, text } = await user.api.get('/api/monitors');
   failure = undefined;
   expect([status, body.code, body.title]).toEqual([500, 'internal_error', 'Internal server error']);
-  expect(body.detail).toBe('An unexpected error occurred. Report the request_id to the operator if it persists.');
+  expect(body.detail).toBe('An unexpected error occurred. If it happens again, report the request_id to the operator.');
   expect(text).not.toContain('hunter2');
 });
 

@@ -73,7 +73,7 @@ test('the error about a used port names the settings to change', async () => {
   const { port } = new URL(await start({ host }));
   const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
   await expect(listening).rejects.toThrow(
-    `Cannot listen on ${host}:${port}: it is used by another process. Set METRICS_HOST or METRICS_PORT to another value`,
+    `Port ${port} on ${host} is already in use. Stop the other process, or set METRICS_HOST or METRICS_PORT to another value.`,
   );
 });
 

@@ -110,7 +110,7 @@ test('returns 403 with the missing scope', async () => {
   const reader = await user.withScopes('monitors:read');
   const { status, body } = await reader.get('/api/providers');
   expect([status, body.code]).toEqual([403, 'missing_scope']);
-  expect(body.detail).toBe('This operation requires the scope "providers:read", which the key does not have.');
+  expect(body.detail).toBe('This operation requires the scope "providers:read". Use an API key that has it.');
 });
 
 test('checks scopes before the media type, and the media type before the body', async () => {

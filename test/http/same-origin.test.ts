@@ -27,7 +27,9 @@ test.each([
 ])('returns 403 for a change with a session and %o', async (headers) => {
   const { status, body } = await createWebsite(browser, headers as Record<string, string>);
   expect([status, body.code]).toEqual([403, 'cross_origin']);
-  expect(body.detail).toBe('A browser request without an API key that changes data must come from the origin of this service.');
+  expect(body.detail).toBe(
+    'The request was sent by a page of another origin. Use an API key, or send the request from a page of this service.',
+  );
 });
 
 test.each([{ 'Sec-Fetch-Site': 'same-origin', Origin: 'https://evil.example.com' }, { 'Sec-Fetch-Site': 'none' }, {}])(

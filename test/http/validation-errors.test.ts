@@ -84,7 +84,7 @@ describe('messages about patterns', () => {
   test.each([
     ['monitor', { url: 'https://example.com/a b' }, '/url', 'pattern', 'must not contain spaces or control characters'],
     ['monitor', { friendly_name: 'a\nb' }, '/friendly_name', 'pattern', 'must not contain control characters'],
-    ['sms', { phone_number: '0151' }, '/phone_number', 'pattern', 'must be a phone number in E.164 form, such as +15005550006'],
+    ['sms', { phone_number: '0151' }, '/phone_number', 'pattern', 'must be a phone number in E.164 format, such as +15005550006'],
     ['telegram', { chat_id: 'nobody' }, '/chat_id', 'form', chatId],
     ['telegram', { chat_id: true }, '/chat_id', 'form', chatId],
     ['slack', { webhook_url: 'no URL' }, '/webhook_url', 'form', 'must be a URL or the mask of the stored URL'],

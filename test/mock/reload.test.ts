@@ -52,7 +52,7 @@ test('uses a changed contract without a restart, and keeps the last valid one wi
   save(named('Broken').replace("    '200':", "   : '200': ["));
   await vi.waitFor(() => expect(since()).toContain('\n'), { timeout: 20_000 });
   expect(since()).toMatch(
-    /^The changed contract is not valid, so the last valid one stays in use\. openapi\/monitoring\/paths\/monitor\.yaml [^\n]*\n$/,
+    /^The changed contract is not valid, so the last valid one stays in use: openapi\/monitoring\/paths\/monitor\.yaml [^\n]*\n$/,
   );
   expect(await shownName()).toBe('Changed');
   save(named('Fixed'));

@@ -16,13 +16,13 @@ const authorization = { headers: { Authorization: `Bearer ${token}` } };
 test('--workers is rejected in one line without DATABASE_URL', async () => {
   const service = run(process.cwd(), { DATA_DIR: '/nonexistent' }, ['serve', '--workers', '2']);
   expect(await service.ended).toBe(1);
-  expect(service.printed()).toMatch(/^Invalid configuration\. --workers: requires DATABASE_URL, [^\n]*\n$/);
+  expect(service.printed()).toMatch(/^Invalid configuration\. DATABASE_URL: is required by --workers, [^\n]*\n$/);
 });
 
 test.each(['0', '-1', '1.5', 'many', ''])('--workers %j is rejected in one line', async (count) => {
   const service = run(process.cwd(), { DATA_DIR: '/nonexistent' }, ['serve', '--workers', count]);
   expect(await service.ended).toBe(1);
-  expect(service.printed()).toMatch(/^Invalid configuration\. --workers: must be a whole number [^\n]*\n$/);
+  expect(service.printed()).toMatch(/^error: --workers: must be a whole number [^\n]*\n$/);
 });
 
 describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
@@ -108,7 +108,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
       const [, port = ''] = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(first.printed()) ?? [];
       const second = deployment.start({ DATABASE_URL: urlOf(empty), PORT: port, LOG_LEVEL: 'error' }, ['serve', '--workers', '2']);
       expect(await second.ended).toBe(1);
-      expect(second.printed()).toMatch(/^Cannot start\. Cannot listen on 127\.0\.0\.1:\d+: it is used by another process\.[^\n]*\n$/);
+      expect(second.printed()).toMatch(/^Cannot start\. Port \d+ on 127\.0\.0\.1 is already in use\. Stop the other process, or set HOST or PORT [^\n]*\n$/);
       await kill(first);
     } finally {
       await empty.close();

@@ -304,7 +304,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 
     test('leaves the database unchanged, together with the migrations before it', async () => {
       const before = await readTables();
-      expect(await migrateNext()).toEqual({ code: 1, printed: expect.stringMatching(/^Cannot start\. .*division by zero/m) });
+      expect(await migrateNext()).toEqual({ code: 1, printed: expect.stringMatching(/^(?!Cannot start).*division by zero/m) });
       expect(await readTables()).toEqual(before);
       expect(await planPostgres(url)).toEqual({ pending: [], unknown: [] });
     });

@@ -56,11 +56,17 @@ describe('three starts on one data directory', () => {
     expect(await (await fetch(address, { headers: { [name]: value } })).json()).toMatchObject({ data: [] });
   });
 
-  test('a second process on the same folder, and a command that opens it, fail with one line', async () => {
-    for (const args of [[], ['user', 'delete', 'ada@example.com']]) {
-      const second = start(folder, {}, args);
+  test('a second process on the same directory, and a command that opens it, fail with one line', async () => {
+    for (const [prefix, args] of [
+      ['Cannot start. ', []],
+      ['', ['user', 'delete', 'ada@example.com']],
+    ] as const) {
+      const second = start(folder, {}, [...args]);
       expect(await second.ended).toBe(1);
-      expect(second.printed()).toMatch(/^Cannot start\. The data directory .* is in use by another process\.[^\n]*\n$/);
+      const data = join(folder, 'data');
+      expect(second.printed()).toBe(
+        `${prefix}The data directory ${data} is in use by another process. Stop that process, or set DATA_DIR to another directory.\n`,
+      );
     }
   });
 
@@ -127,8 +133,8 @@ describe('a start', () => {
       const { port } = occupant.address() as { port: number };
       const service = start(folder, { PORT: String(port) });
       expect(await service.ended).toBe(1);
-      expect(service.printed()).toMatch(
-        new RegExp(`^Cannot start\\. Cannot listen on 127\\.0\\.0\\.1:${port}: it is used by another process\\.[^\\n]*\\n$`),
+      expect(service.printed()).toBe(
+        `Cannot start. Port ${port} on 127.0.0.1 is already in use. Stop the other process, or set HOST or PORT to another value.\n`,
       );
       await expect(stat(join(folder, 'data'))).rejects.toThrow('ENOENT');
     } finally {
@@ -163,6 +169,6 @@ describe('a start', () => {
   test('on a data directory that cannot be created fails with one line that names the setting', async () => {
     const service = start(folder, { DATA_DIR: '/dev/null' });
     expect(await service.ended).toBe(1);
-    expect(service.printed()).toMatch(/^Cannot start\. DATA_DIR must be a writable folder: [^\n]*\n$/);
+    expect(service.printed()).toMatch(/^Cannot start\. DATA_DIR must be a writable directory: [^\n]*\n$/);
   });
 });

@@ -11,7 +11,7 @@ const execute = promisify(execFile);
 
 /** A PostgreSQL server for one test file, so that crashing it does not disturb other tests. */
 export interface PostgresServer {
-  /** The role in it is no superuser, but can create databases and roles. */
+  /** The role in it is not a superuser, but can create databases and roles. */
   url: string;
   /** Stops it without a checkpoint, as a power failure would. */
   crash(): Promise<void>;
