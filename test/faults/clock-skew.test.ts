@@ -86,7 +86,7 @@ async function countChecks(): Promise<number> {
 
 /** Returns the number of checks in the worker's own metrics. */
 async function checksOf({ printed }: RunningProcess): Promise<number> {
-  const [, url = ''] = /Metrics on (http:[^"\s]+)/.exec(printed()) ?? [];
+  const [, url = ''] = /Serving metrics on (http:[^"\s]+)/.exec(printed()) ?? [];
   const [, count] = /^sitekeeper_checks_total\{type="http",outcome="up"\} (\d+)/m.exec(await (await fetch(url)).text()) ?? [];
   return Number(count ?? 0);
 }

@@ -31,7 +31,7 @@ function named(name: string): string {
   return original.replaceAll('Example shop', name);
 }
 
-/** Replaces the file by a new one, as editors do. */
+/** Replaces the file with a new one, as editors do. */
 function save(text: string) {
   writeFileSync(`${file}~`, text);
   renameSync(`${file}~`, file);

@@ -84,7 +84,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     // The in-flight request of the killed worker gets no response.
     statuses.delete(0);
     expect([...statuses]).toEqual([200]);
-    const [, metrics = ''] = /Metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
+    const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
     expect(await (await fetch(metrics)).text()).toContain('sitekeeper_database_connections{state="busy"}');
     const workers = await workersOf(service);
     service.child.kill('SIGTERM');
@@ -108,7 +108,9 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
       const [, port = ''] = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(first.printed()) ?? [];
       const second = deployment.start({ DATABASE_URL: urlOf(empty), PORT: port, LOG_LEVEL: 'error' }, ['serve', '--workers', '2']);
       expect(await second.ended).toBe(1);
-      expect(second.printed()).toMatch(/^Cannot start\. Port \d+ on 127\.0\.0\.1 is already in use\. Stop the other process, or set HOST or PORT [^\n]*\n$/);
+      expect(second.printed()).toMatch(
+        /^Cannot start\. Port \d+ on 127\.0\.0\.1 is already in use\. Stop the other process, or set HOST or PORT [^\n]*\n$/,
+      );
       await kill(first);
     } finally {
       await empty.close();

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,6 +27,13 @@ async function cleanUp() {
     await ended;
   }
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+}
+
+/** Kills a process and its descendants: after SIGKILL, npm cannot stop the service that it started. */
+function killGroup({ pid }: ChildProcess) {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {} // The group has exited.
 }
 
 const findKey = (text: string) => /stkp_[0-9A-Za-z]{36}/.exec(text)?.[0];
@@ -97,13 +104,17 @@ describe('three starts on one data directory', () => {
       spawn('npm', ['start'], {
         cwd: join(import.meta.dirname, '../..'),
         env: { ...process.env, PORT: '0', DATA_DIR: join(folder, 'data') },
+        detached: true,
       }),
     );
-    processes.push(npm);
-    url = await waitUntilListening(npm);
-    expect(await listWebsites()).toMatchObject({ data: [{ domain: 'kept.example' }] });
-    npm.child.kill('SIGTERM');
-    await npm.ended;
+    try {
+      url = await waitUntilListening(npm);
+      expect(await listWebsites()).toMatchObject({ data: [{ domain: 'kept.example' }] });
+      npm.child.kill('SIGTERM');
+      await npm.ended;
+    } finally {
+      killGroup(npm.child);
+    }
     expect(npm.printed()).toContain('finishing in-flight requests, then shutting down');
   });
 });

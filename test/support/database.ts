@@ -36,13 +36,19 @@ export function urlOf(database: Database): string {
   return url;
 }
 
-/** Opens the same database with separate connections, as another process would. The embedded one allows only one process, so it is returned as is. */
+/**
+ * Opens the same database with separate connections, as another process would. The embedded database allows only one process,
+ * so it is returned unchanged.
+ */
 export async function reopen(database: Database): Promise<Database> {
   const url = urls.get(database);
   return url ? openPostgres(url, entities, { poolSize: 5 }) : database;
 }
 
-/** `force` closes leftover connections, but an ordinary role cannot terminate autovacuum. Without `force`, PostgreSQL cancels autovacuum itself. */
+/**
+ * `force` closes leftover connections, but an ordinary role cannot terminate autovacuum. Without `force`, PostgreSQL cancels
+ * autovacuum itself.
+ */
 async function dropDatabase(server: string, name: string) {
   try {
     await onServer(server, `drop database if exists ${name} with (force)`);

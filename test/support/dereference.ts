@@ -1,4 +1,7 @@
-/** Returns the document with every $ref replaced by its target. Equal references share one object. The contract has no circular references. */
+/**
+ * Returns the document with every $ref replaced by its target. Equal references share one object. The contract has no circular
+ * references.
+ */
 export function dereference(document: object): object {
   const resolved = new Map<string, unknown>();
   const resolve = (value: unknown): unknown => {

@@ -23,7 +23,10 @@ export function run(folder: string, settings: Record<string, string> = {}, args:
   );
 }
 
-/** Collects the output of a process. It counts as ended when its output is closed, which includes the output of its child processes. */
+/**
+ * Collects the output of a process. The process counts as ended when its output is closed, which includes the output of its
+ * child processes.
+ */
 export function collectOutput(child: ChildProcess): RunningProcess {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {

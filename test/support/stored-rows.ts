@@ -1,6 +1,9 @@
 import type { Database } from '../../src/db/database.ts';
 
-/** Returns all rows stored for these users as text, to compare them. `last_used_at` is left out, because every request can change it. */
+/**
+ * Returns all rows stored for these users as text, to compare them. `last_used_at` is left out, because every request can
+ * change it.
+ */
 export async function storedRows(database: Database, userIds: number[]): Promise<string[]> {
   const tables = await database.asAuthenticator((em) =>
     em.execute<{ name: string }[]>(

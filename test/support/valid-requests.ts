@@ -97,7 +97,7 @@ export function encodeBody({ body: declared }: ContractOperation, body: Body): P
   return { form: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])) };
 }
 
-/** Adds an undeclared field to the body, or replaces a number in the path or query by text if there is no body. */
+/** Adds an undeclared field to the body, or replaces a number in the path or query with text if there is no body. */
 export function withInvalidInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
   if (body) return { ...request, ...(request.json ? { json: { ...request.json, nmae: 'x' } } : { form: { ...request.form, nmae: 'x' } }) };
   const inPath = parameters.find((parameter) => parameter.in === 'path');

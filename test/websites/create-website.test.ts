@@ -95,8 +95,12 @@ describe('domain', () => {
     ['a port', 'example.com:80', 'must be a domain name or an http(s) URL; a bare name cannot have a port or a path'],
     ['a user name', 'https://me@example.com/', 'must not contain a user name or password'],
     ['an IP address', '192.0.2.1', 'must be a domain name, not an IP address'],
-    ['a single label', 'localhost', 'must have at least two labels, such as example.com'],
-    ['an underscore', 'a_b.example', 'must consist of labels of 1 to 63 letters, digits and inner hyphens'],
+    ['a single label', 'localhost', 'must be a full domain name, such as example.com'],
+    [
+      'an underscore',
+      'a_b.example',
+      'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen',
+    ],
     ['an encoded label that cannot be decoded', 'xn--0.example', 'must not contain an encoded label (xn--…) that cannot be decoded'],
     ['254 characters', `${`${'a'.repeat(49)}.`.repeat(5)}abcd`, 'must have at most 253 characters'],
   ])('returns 422 for %s', async (_, domain, message) => {
@@ -322,6 +326,6 @@ describe('access', () => {
     const reader = await user.withScopes('websites:read', 'monitors:write');
     const { status, body } = await reader.post('/api/v1/websites', { form: { domain: 'reader.example' } });
     expect([status, body.code]).toEqual([403, 'missing_scope']);
-    expect(body.detail).toBe('This operation requires the scope "websites:write", which the key does not have.');
+    expect(body.detail).toBe('This operation requires the scope "websites:write". Use an API key that has it.');
   });
 });

@@ -37,8 +37,8 @@ const bareName = 'must be a domain name or an http(s) URL; a bare name cannot ha
 const notAName = 'must be a domain name';
 const credentials = 'must not contain a user name or password';
 const address = 'must be a domain name, not an IP address';
-const twoLabels = 'must have at least two labels, such as example.com';
-const labels = 'must consist of labels of 1 to 63 letters, digits and inner hyphens';
+const notFull = 'must be a full domain name, such as example.com';
+const parts = 'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen';
 const encoded = 'must not contain an encoded label (xn--…) that cannot be decoded';
 
 describe('rejects', () => {
@@ -62,16 +62,16 @@ describe('rejects', () => {
     ['an IPv4 address in full-width digits', '\uff11\uff19\uff12.0.2.1', address],
     ['an IPv6 address', 'http://[2001:db8::1]/', address],
     ['an IPv4-mapped IPv6 address', 'http://[::ffff:192.0.2.1]/', address],
-    ['a single label', 'localhost', twoLabels],
-    ['a single label with a trailing dot in a URL', 'http://localhost./', twoLabels],
-    ['an empty label', 'a..example', labels],
-    ['a leading dot', '.example.com', labels],
-    ['a label of 64 characters', `${'a'.repeat(64)}.example`, labels],
-    ['an underscore', 'a_b.example', labels],
-    ['a leading hyphen', '-a.example', labels],
-    ['a trailing hyphen', 'a-.example', labels],
+    ['a single label', 'localhost', notFull],
+    ['a single label with a trailing dot in a URL', 'http://localhost./', notFull],
+    ['an empty label', 'a..example', parts],
+    ['a leading dot', '.example.com', parts],
+    ['a label of 64 characters', `${'a'.repeat(64)}.example`, parts],
+    ['an underscore', 'a_b.example', parts],
+    ['a leading hyphen', '-a.example', parts],
+    ['a trailing hyphen', 'a-.example', parts],
     ['an encoded label that cannot be decoded', 'xn--0.example', encoded],
-    ['an encoded label without content', 'xn--.example', labels],
+    ['an encoded label without content', 'xn--.example', parts],
     ['254 characters', `${longest}d`, 'must have at most 253 characters'],
   ])('%s: %s', (_, given, message) => {
     expect(() => normalizeDomain(given)).toThrow(new InvalidDomain(message));

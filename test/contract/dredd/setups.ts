@@ -1,5 +1,5 @@
-// Setups that cause each response that the contract names, with real means: a key without the scope, another user, a
-// limit that is reached. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
+// Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user or
+// a limit that is reached. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
 // are looked up by their status. A setup changes the valid request that it is given.
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';

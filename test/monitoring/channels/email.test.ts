@@ -138,7 +138,7 @@ describe('login', () => {
     const failure = await failureOf(send(`smtp://operator:hidden%40@${server.host}`));
     expect(failure).toMatchObject({
       permanent: false,
-      message: 'The mail server could not accept the message now (code 535): it rejected our login.',
+      message: 'The mail server temporarily rejected the message (code 535): it rejected the login of this service.',
     });
   });
 });
@@ -154,7 +154,7 @@ describe('rejected mail', () => {
     const server = await mailServer(rejectRecipient(450, '4.2.1 Mailbox is busy.'));
     expect(await failureOf(send(`smtp://${server.host}`))).toMatchObject({
       permanent: false,
-      message: 'The mail server could not accept the message now (code 450): 4.2.1 Mailbox is busy.',
+      message: 'The mail server temporarily rejected the message (code 450): 4.2.1 Mailbox is busy.',
     });
   });
 
@@ -265,6 +265,6 @@ test('returns the name of the missing setting and does not send without it', asy
   expect(channelWith({ SMTP_URL: 'smtp://127.0.0.1', MAIL_FROM: from }).missingSetting()).toBeUndefined();
   expect(await failureOf(channelWith({}).send({ recipientEmail: 'ops@example.com' }, message))).toMatchObject({
     permanent: false,
-    message: 'The operator of this service has not set SMTP_URL.',
+    message: 'Delivery is not configured on this service. Ask the operator to set SMTP_URL.',
   });
 });

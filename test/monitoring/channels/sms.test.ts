@@ -51,6 +51,6 @@ test('returns the name of the first missing setting and does not send without it
   expect(setup.channels.sms.missingSetting()).toBeUndefined();
   expect(await failureOf(smsWith({}).send({ phoneNumber: '+49' }, message))).toMatchObject({
     permanent: false,
-    message: 'The operator of this service has not set TWILIO_ACCOUNT_SID.',
+    message: 'Delivery is not configured on this service. Ask the operator to set TWILIO_ACCOUNT_SID.',
   });
 });

@@ -47,7 +47,7 @@ test('returns 422 for different providers in the body and in the query', async (
   const { status, body } = await user.api.delete(`${path}?provider_id=${providerId + 1}`, { json: { provider_id: providerId } });
   expect([status, body.errors]).toEqual([
     422,
-    [{ in: 'query', name: 'provider_id', code: 'contradiction', message: 'must name the same provider as the body' }],
+    [{ in: 'query', name: 'provider_id', code: 'contradiction', message: 'must equal provider_id in the body' }],
   ]);
   expect(await assignments()).toHaveLength(1);
 });

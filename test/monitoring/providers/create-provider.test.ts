@@ -53,7 +53,7 @@ test('channel and username are null if absent', async () => {
 const notEmail = 'must be an e-mail address';
 const notToken = 'must be a bot token: digits, a colon, and 30 to 64 letters, digits, hyphens or underscores';
 const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
-const notPhone = 'must be a phone number in E.164 form, such as +15005550006';
+const notPhone = 'must be a phone number in E.164 format, such as +15005550006';
 const notSlack = 'must be an https URL on hooks.slack.com';
 const email = { provider_type: 'email' };
 const slack = { provider_type: 'slack' };
@@ -65,9 +65,9 @@ test.each([
     'a field of another type',
     { ...providerExamples.email, webhook_url: webhookUrl },
     '/webhook_url',
-    'belongs to provider_type slack, not email',
+    'is only allowed for provider_type slack',
   ],
-  ['another one', { ...providerExamples.sms, token: telegramToken }, '/token', 'belongs to provider_type telegram, not sms'],
+  ['another one', { ...providerExamples.sms, token: telegramToken }, '/token', 'is only allowed for provider_type telegram'],
   ['an unknown field', { ...providerExamples.email, colour: 'red' }, '/colour', 'is not a known field'],
   ['no provider_type', { recipient_email: 'a@example.com' }, '/provider_type', 'is required'],
   ['an unknown provider_type', { provider_type: 'pigeon' }, '/provider_type', 'must be one of email, slack, telegram, sms'],

@@ -53,10 +53,10 @@ describe('fields', () => {
     ['telegram', 'token', null, 'must be a string'],
     ['telegram', 'token', '', notToken],
     ['sms', 'phone_number', null, 'must be a string'],
-    ['sms', 'phone_number', '', 'must be a phone number in E.164 form, such as +15005550006'],
+    ['sms', 'phone_number', '', 'must be a phone number in E.164 format, such as +15005550006'],
     ['email', 'provider_type', 'sms', 'is not a known field'],
-    ['email', 'token', telegramToken, 'belongs to provider_type telegram, not email'],
-    ['sms', 'channel', null, 'belongs to provider_type slack, not sms'],
+    ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
+    ['sms', 'channel', null, 'is only allowed for provider_type slack'],
   ])('%s: returns 422 for %s with the value %j and changes nothing', async (type, field, value, message) => {
     const { path, data } = await createProvider(user, type);
     const { status, body } = await user.api.put(path, { json: { [field]: value } });
@@ -86,7 +86,14 @@ describe('secrets', () => {
     const { status, body } = await user.api.put(path, { json: { [field]: '****nope' } });
     expect([status, body.errors]).toEqual([
       422,
-      [{ in: 'body', pointer: `/${field}`, code: 'unknown_mask', message: 'is a mask, but not the mask of the stored value' }],
+      [
+        {
+          in: 'body',
+          pointer: `/${field}`,
+          code: 'unknown_mask',
+          message: 'looks like a mask, but not that of the stored value. Send the full value, or omit the field to keep the stored one',
+        },
+      ],
     ]);
   });
 
