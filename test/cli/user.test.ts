@@ -23,11 +23,14 @@ test('user add adds a user, and loads no HTTP code', () => {
   expect(added.modules.filter((url) => httpCode.test(url))).toEqual([]);
 });
 
-test('an operator sets a password, creates a key and deletes the user; the log contains no secret', async () => {
+test('user add rejects an address that is taken', async () => {
   expect(await runCommand(folder, ['user', 'add', email], { input: 'first password\n' })).toEqual({
     code: 1,
     printed: 'A user with the address ada@example.com already exists.\n',
   });
+}, 120_000);
+
+test('user password replaces the password, key create prints a key, and the log of the service contains no secret', async () => {
   expect(await runCommand(folder, ['user', 'password', 'ADA@example.com'], { input: 'second password\n' })).toEqual({
     code: 0,
     printed: 'Set the password of ADA@example.com and ended every session.\n',
@@ -35,7 +38,7 @@ test('an operator sets a password, creates a key and deletes the user; the log c
   const scopes = ['--scopes', 'websites:read,websites:write'];
   const created = await runCommand(folder, ['key', 'create', '--user', email, '--name', 'CI', ...scopes]);
   const key = created.printed.trim();
-  expect(key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
+  expect([created.code, key]).toEqual([0, expect.stringMatching(/^stkp_[0-9A-Za-z]{36}$/)]);
 
   const secrets = [
     key,
@@ -68,7 +71,9 @@ test('an operator sets a password, creates a key and deletes the user; the log c
   expect(secrets).toHaveLength(9);
   for (const secret of secrets) expect([secret, secret.length > 8, log.includes(secret)]).toEqual([secret, true, false]);
   expect(log).toContain('"operation":"createWebsite"');
+}, 120_000);
 
+test('user delete deletes a user, and rejects an unknown address', async () => {
   expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
     code: 0,
     printed: 'Deleted user 1 (ada@example.com) and all of their data.\n',

@@ -99,7 +99,7 @@ test('a process sends its spans before it exits if a collector is configured, an
   } finally {
     await rm(folder, { recursive: true });
   }
-});
+}, 120_000);
 
 /** Prints the OpenTelemetry packages that are loaded, except the API package, which prom-client also uses. */
 const printLoaded = `--import=data:text/javascript,${encodeURIComponent(`
