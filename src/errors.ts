@@ -47,12 +47,12 @@ export interface ValidationError {
   line?: number;
 }
 
-/** A request that is rejected. The client sees the message, so it contains no secrets and no internals. */
+/** An error that the client gets as problem+json. The client sees the message, so it contains no secrets and no internals. */
 export class ProblemError extends Error {
   readonly code: ProblemCode;
 
   constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
-    // Capturing the stack costs more than everything else about a rejected request, and nobody reads it.
+    // Capturing the stack is the most expensive part of rejecting a request, and nothing reads it.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(detail, options);

@@ -294,9 +294,9 @@ export interface components {
              * @enum {integer}
              */
             exclude_bots: 0 | 1;
-            /** @description The query parameters to exclude, one name per line, at most 1,000 lines. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed. */
+            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed. */
             exclude_params?: string;
-            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 lines. Empty lines and duplicates are removed. */
+            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Empty lines and duplicates are removed. */
             exclude_ips?: string;
         };
         /** @description One website. */
@@ -328,9 +328,9 @@ export interface components {
              * @enum {integer}
              */
             exclude_bots?: 0 | 1;
-            /** @description The query parameters to exclude, one name per line, at most 1,000 lines. A name cannot contain spaces, `&`, `=` or `#`. */
+            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. */
             exclude_params?: string;
-            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 lines. */
+            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. */
             exclude_ips?: string;
             /** @description Whether the website is marked as a favorite. */
             favorite?: boolean;

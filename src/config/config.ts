@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import * as value from './setting-values.ts';
 
-// The only reader of environment variables. The process exits on an invalid setting; no setting silently falls back to a default.
+// The only code in src/ that reads environment variables. An invalid value stops the process; it is never replaced by a default.
 
 /** An invalid setting or option. The message tells the operator what to change. */
 export class ConfigError extends OperatorError {}

@@ -38,12 +38,12 @@ export const smtpUrl = z
   .url({ protocol: /^smtps?$/, hostname: /./, error: 'must be an smtp:// or smtps:// URL', abort: true })
   .refine(hasValidLogin, 'must be an smtp:// or smtps:// URL with its user name and password percent-encoded');
 
-/** The format of the contract, so that every configured address can sign in. */
 export const oneOf = <const Values extends [string, ...string[]]>(...values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
 export const password = z.string().refine((text) => text.length >= 8 && text.length <= 128, 'must have 8 to 128 characters');
 
+/** The format of the contract, so that every configured address can sign in. */
 export const email = z
   .string()
   .max(254, 'must have at most 254 characters')

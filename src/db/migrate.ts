@@ -29,10 +29,23 @@ export function migrationSettings(names = migrationNames) {
 /** Runs the pending migrations in one transaction. Returns their names. */
 export async function migrate(orm: MikroORM<AbstractSqlDriver>): Promise<string[]> {
   const em = orm.em.fork();
-  await verifyChecksums(async (sql) => ({ rows: await em.execute<object[]>(sql) }));
-  const done = await orm.migrator.up();
+  await readHistory(async (sql) => ({ rows: await em.execute<object[]>(sql) }));
+  const done = await runPending(orm);
   await em.execute(`grant select on ${migrationsTable} to sitekeeper_app, sitekeeper_engine`);
-  return done.map((migration) => migration.name);
+  return done;
+}
+
+async function runPending({ migrator }: MikroORM<AbstractSqlDriver>): Promise<string[]> {
+  let running = '';
+  migrator.on('migrating', ({ name }) => {
+    running = name;
+  });
+  try {
+    return (await migrator.up()).map(({ name }) => name);
+  } catch (error) {
+    if (running === '') throw error;
+    throw new Error(`The migration ${running} failed and was rolled back: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 export interface MigrationPlan {
@@ -46,23 +59,38 @@ export interface MigrationPlan {
 type OwnerQuery = (sql: string) => Promise<{ rows: object[] }>;
 
 export async function planMigrations(query: OwnerQuery): Promise<MigrationPlan> {
-  await verifyChecksums(query);
-  const rows = await readTable<{ name: string }>(query, migrationsTable);
-  const done = rows.map(({ name }) => name).sort();
+  const done = await readHistory(query);
   return {
     pending: migrationNames.filter((name) => !done.includes(name)),
     unknown: done.filter((name) => !migrationNames.includes(name)),
   };
 }
 
-/** Rejects a migration that was edited after it ran: the schema it describes is not the one in this database. */
-async function verifyChecksums(query: OwnerQuery): Promise<void> {
-  for (const { name, checksum } of await readTable<{ name: string; checksum: string }>(query, checksumsTable)) {
-    if (!migrationNames.includes(name)) continue;
-    const current = checksumOf(readMigration(name));
-    if (current === checksum) continue;
+/** Returns what has run on this database. Throws if this version cannot continue from there. */
+async function readHistory(query: OwnerQuery): Promise<string[]> {
+  const done = (await readTable<{ name: string }>(query, migrationsTable)).map(({ name }) => name).sort();
+  const [baseline = ''] = migrationNames;
+  if (done.length > 0 && !done.includes(baseline)) {
     throw new Error(
-      `The migration ${name} was changed after it ran on this database (checksum ${current}, expected ${checksum}). Restore the original file.`,
+      `This version cannot upgrade the database. It has the migrations ${done.join(', ')}, but not ${baseline}. Use an empty database.`,
+    );
+  }
+  const checksums = await readTable<{ name: string; checksum: string }>(query, checksumsTable);
+  for (const name of done) {
+    if (migrationNames.includes(name)) verifyChecksum(name, checksums.find((row) => row.name === name)?.checksum);
+  }
+  return done;
+}
+
+/** Rejects a migration that was edited after it ran: the schema it describes is not the one in this database. */
+function verifyChecksum(name: string, stored: string | undefined) {
+  const current = checksumOf(readMigration(name));
+  if (stored === undefined) {
+    throw new Error(`The migration ${name} ran on this database, but its row in ${checksumsTable} is missing. Restore a complete backup.`);
+  }
+  if (current !== stored) {
+    throw new Error(
+      `The migration ${name} was changed after it ran on this database (checksum ${current}, expected ${stored}). Restore the original file.`,
     );
   }
 }
@@ -77,6 +105,7 @@ function sqlMigration(name: string): new (...args: ConstructorParameters<typeof 
   return class extends Migration {
     override up() {
       const text = readMigration(name);
+      // A blank line follows each statement, so that the statements inside a function body are not separated.
       for (const statement of text.split(/;\s*\n\s*\n/)) this.addSql(statement);
       this.addSql(`create table if not exists ${checksumsTable} (name text primary key, checksum text not null)`);
       this.addSql(`insert into ${checksumsTable} values ('${name}', '${checksumOf(text)}')`);

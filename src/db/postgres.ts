@@ -11,7 +11,7 @@ const timeoutSeconds = 15;
 /** A server that sends nothing for longer is frozen or unreachable, and will not enforce its own timeouts. */
 const silenceMs = (timeoutSeconds + 1) * 1000;
 
-/** Opens a migrated PostgreSQL server. Every connection runs as sitekeeper_app, regardless of the login role. */
+/** Opens a migrated PostgreSQL server. Pooled connections start as sitekeeper_app, regardless of the login role. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
   let multiplexer: ConnectionMultiplexer | undefined;
   const { address, options: urlOptions } = splitOptions(url);

@@ -36,7 +36,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   malformed_encoding: {
     meaning:
-      'The body, the form or the query string is not encoded correctly: it is not UTF-8, it contains an invalid `%` sequence, or the body does not match its `Content-Encoding` or `Content-Length`. The `detail` says which.',
+      'The body or the query string is not encoded correctly: it is not UTF-8, it contains an invalid `%` sequence, or the body does not match its `Content-Encoding`. The `detail` contains the reason.',
     remedies: [
       'Send UTF-8 everywhere.',
       'Use a library to encode query strings and forms (`URLSearchParams`, `urllib.parse.urlencode`, `curl --data-urlencode`). A literal `%` is written `%25`.',
@@ -44,7 +44,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   unauthenticated: {
     meaning:
-      'The request has neither an API key nor a session. Some operations, such as changing the password, require a session and do not accept API keys.',
+      'The request has neither an API key nor a session. Some operations, such as changing the password, require a session and do not accept API keys. On `/metrics`, the token is missing or wrong.',
     remedies: [
       'Send an API key in the header `Authorization: Bearer <API_KEY>`.',
       'On these pages, sign in at the top.',
@@ -103,7 +103,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   not_your_key: {
     meaning:
-      'A key can delete only itself and the keys created with it, directly or through other keys. The key that you want to delete belongs to you, but it was not created with the calling key.',
+      'A key can delete only itself and the keys created with it, directly or through other keys. The key that you want to delete is in your account, but the calling key did not create it.',
     remedies: ['Delete it with the key that created it, or sign in: with a session you can delete every key of the account.'],
   },
   signup_closed: {
@@ -125,7 +125,9 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   method_not_allowed: {
     meaning: 'The path exists, but it does not support this method. The `Allow` header lists the supported methods.',
-    remedies: ['Use one of the methods in `Allow`. Websites are updated with PUT or PATCH, all other resources with PUT.'],
+    remedies: [
+      'Use one of the methods in `Allow`. Websites are updated with PUT or PATCH, monitors and providers with PUT. Keys cannot be changed.',
+    ],
   },
   not_acceptable: {
     meaning: 'The `Accept` header excludes `application/json`, the only media type that the operation returns.',
@@ -250,7 +252,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   unavailable: {
     meaning:
-      'The service cannot process the request at the moment: it is starting or shutting down, its database is unavailable, or too many requests changed the same resource at the same time. The `detail` says which.',
+      'The service cannot process the request at the moment: it is shutting down, its database is unavailable, or too many requests changed the same resource at the same time. The `detail` says which.',
     remedies: [
       'Wait for the number of seconds in `Retry-After`, then retry.',
       'Operators: `GET /readyz` returns 200 when the service is ready again.',

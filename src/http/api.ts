@@ -8,7 +8,7 @@ import type { HandlerContext, HandlerResult } from './operations.ts';
 import { type ApiDefinition, createPipeline, type PipelineDeps } from './pipeline.ts';
 
 export interface Api extends ApiDefinition {
-  /** Handlers<…> of the API's operations. The adapter does not need the types of individual operations. */
+  /** Handlers<…> of the API's operations. Handlers are looked up by operation id, so their types are not needed here. */
   handlers: object;
 }
 

@@ -54,7 +54,7 @@ async function bytesOf(ctx: Context): Promise<Buffer> {
     if (status === 413) throw new ProblemError('body_too_large', `The body is larger than ${maxBodyBytes / 1024} KiB.`);
     if (status === 415) throw new ProblemError('unsupported_media_type', 'The Content-Encoding of the body is not supported.');
     if (type === 'request.aborted') throw new ProblemError('malformed_request', 'The body ended before its Content-Length was reached.');
-    throw new ProblemError('malformed_encoding', 'The body does not match its Content-Length or Content-Encoding.');
+    throw new ProblemError('malformed_encoding', 'The body does not match its Content-Encoding.');
   }
   return Buffer.from((ctx.request as { body?: string }).body ?? '', 'binary');
 }

@@ -9,7 +9,7 @@ export function matchesETag(ifNoneMatch: string | undefined, version: string): b
   return ifNoneMatch !== undefined && parseETags(ifNoneMatch).some((tag) => tag === '*' || tag === version);
 }
 
-/** Throws if If-Match lists only other versions. */
+/** Throws unless If-Match is absent or lists this version. */
 export function requireVersion(ifMatch: string | undefined, version: string) {
   if (ifMatch === undefined) return;
   const settings = (tag: string) => tag.split('.')[0];

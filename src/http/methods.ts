@@ -5,7 +5,8 @@ import { ProblemError } from '../errors.ts';
 export function allowOnlyGet(ctx: Context): boolean {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return true;
   ctx.set('Allow', 'GET, HEAD, OPTIONS');
-  if (ctx.method !== 'OPTIONS') throw new ProblemError('method_not_allowed', `This path supports GET, HEAD, OPTIONS, not ${ctx.method}.`);
+  if (ctx.method !== 'OPTIONS')
+    throw new ProblemError('method_not_allowed', `This path does not support ${ctx.method}. It supports GET, HEAD, OPTIONS.`);
   ctx.status = 204;
   return false;
 }

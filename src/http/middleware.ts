@@ -12,7 +12,7 @@ export const assignRequestId: Middleware = (ctx, next) => {
   return next();
 };
 
-/** Logs, counts and traces each request. Bodies, queries and headers are never logged. */
+/** Logs, counts and traces each request. Never logs bodies, query strings or headers, except the ids in X-Request-Id and traceparent. */
 export function recordRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'problems'>, tracer?: Tracer): Middleware {
   return async (ctx, next) => {
     const start = performance.now();

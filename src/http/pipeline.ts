@@ -14,7 +14,7 @@ export interface ApiDefinition {
   /** The path prefix of every operation. */
   basePath: string;
   document: Document;
-  /** Rules<…> of the API's operations. The pipeline does not need the types of individual operations. */
+  /** Rules<…> of the API's operations. Rules are looked up by operation id, so their types are not needed here. */
   rules?: object;
 }
 
@@ -101,7 +101,7 @@ async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps)
 async function handleUndeclaredMethod(allow: string[], ctx: Context, deps: PipelineDeps) {
   ctx.set('Allow', allow.join(', '));
   if (ctx.method !== 'OPTIONS') {
-    const error = new ProblemError('method_not_allowed', `This path supports ${allow.join(', ')}, not ${ctx.method}.`);
+    const error = new ProblemError('method_not_allowed', `This path does not support ${ctx.method}. It supports ${allow.join(', ')}.`);
     return rejectAnonymous(error, ctx, deps);
   }
   enforceRateLimit(ctx, await deps.rateLimits.countAddress(deps.clientAddress(ctx)));

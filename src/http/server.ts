@@ -4,7 +4,7 @@ import { type ProblemCode, ProblemError } from '../errors.ts';
 import { problemBody } from './problems.ts';
 import { newRequestId } from './request-id.ts';
 
-/** The port is not available. The message tells the operator what to change. */
+/** The server cannot listen. The message tells the operator what to change. */
 export class ListenError extends Error {}
 
 export interface HttpServer {
@@ -43,7 +43,7 @@ interface ListenOptions {
  * Checks that the port is free before anything is changed, and chooses one for port 0. It does not listen yet: until the
  * service is ready, connections should be refused, so that proxies try another process. Workers of a cluster share a port that was checked.
  */
-export async function reservePort({ host, port, publicUrl }: ListenOptions, isShared = false) {
+export async function chooseAddress({ host, port, publicUrl }: ListenOptions, isShared = false) {
   const bound = isShared ? port : await findFreePort(host, port);
   return { host, port: bound, publicUrl: publicUrl ?? urlOf(host, bound) };
 }

@@ -1,4 +1,5 @@
-// Adapts the examples of the contract to a request. It is independent of specific operations.
+// Adapts the examples of the contract to a request. Only assignments, which have the ids of a monitor and a provider, need
+// special treatment.
 import type { AnyInput } from '../http/input.ts';
 
 type Item = Record<string, unknown>;
@@ -17,7 +18,7 @@ export function shiftTimesToNow(documents: object[], nowMs: number): object[] {
   );
 }
 
-/** Returns a copy, because Prism modifies its input. Objects get no additional properties, which Prism would invent. */
+/** Returns a copy, because Prism modifies its input. Forbids additional properties, because Prism would generate some. */
 export function withoutAdditionalProperties(document: object): object {
   return JSON.parse(JSON.stringify(document), (_, value) =>
     value?.type === 'object' && value.properties ? { additionalProperties: false, ...value } : value,
@@ -35,8 +36,9 @@ export function closestExample(examples: { key: string; value: unknown }[], inpu
 }
 
 /** Replaces the ids and links of the example with those of the request. */
-export function adaptToRequest(example: unknown, { path, query, body: sent, url }: AnyInput): unknown {
-  const providerId = (sent as Item | undefined)?.provider_id ?? query.provider_id;
+export function adaptToRequest(example: unknown, input: AnyInput): unknown {
+  const { path, url } = input;
+  const providerId = requestedProvider(input);
   const withRequestedIds = (item: Item): Item => {
     if (path.id === undefined) return item;
     if (!('monitor_id' in item)) return 'id' in item ? { ...item, id: path.id } : item;
@@ -50,4 +52,18 @@ export function adaptToRequest(example: unknown, { path, query, body: sent, url 
     ...(links && { links: Object.fromEntries(adaptedLinks) }),
     ...rest,
   };
+}
+
+/** Replaces the ids in the detail of a 404, such as "Provider 3 is not assigned to monitor 5.", with those of the request. */
+export function adaptNotFound(detail: string, input: AnyInput): string {
+  const { id, domain } = input.path;
+  const providerId = requestedProvider(input) ?? id;
+  return detail
+    .replace(/"[^"]*"/, () => `"${domain}"`)
+    .replace(/(\w+) \d+/g, (_, resource) => `${resource} ${resource === 'Provider' ? providerId : id}`);
+}
+
+/** The provider of an assignment. Its id is in the body or in the query, not in the path. */
+function requestedProvider({ query, body }: AnyInput): unknown {
+  return (body as Item | undefined)?.provider_id ?? query.provider_id;
 }

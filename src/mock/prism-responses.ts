@@ -6,7 +6,7 @@ import { matchesETag, requireVersion } from '../http/etags.ts';
 import type { AnyInput } from '../http/input.ts';
 import type { OperationHandler } from '../http/pipeline.ts';
 import { encodePath } from '../http/problems.ts';
-import { adaptToRequest, closestExample, withoutAdditionalProperties } from './examples.ts';
+import { adaptNotFound, adaptToRequest, closestExample, withoutAdditionalProperties } from './examples.ts';
 import { readPrefer } from './prefer.ts';
 
 // The pipeline has validated the request, so Prism only creates the response.
@@ -34,7 +34,8 @@ export async function prismHandlers(document: object, publicUrl: string): Promis
       prismOperation.responses.map(({ code, contents }) => [Number(code), (contents?.[0]?.examples ?? []) as Example[]]),
     );
     const exampleNames = new Map([...examplesByCode].map(([code, examples]) => [code, examples.map(({ key }) => key)]));
-    // An operation with two success statuses returns the higher one when it creates something, and the mock stores nothing.
+    // An operation with two success statuses returns the higher one when it creates something. The mock stores nothing, so it
+    // always creates.
     const defaultCode = operation.successStatuses.at(-1) ?? 200;
 
     return async (input, _caller, ctx) => {
@@ -42,7 +43,7 @@ export async function prismHandlers(document: object, publicUrl: string): Promis
       const exampleKey = example ?? (dynamic ? undefined : closestExample(examplesByCode.get(code) ?? [], input));
       const response = await requestPrism(prismOperation, { code, dynamic, ...(exampleKey && { exampleKey }), ...(seed && { seed }) });
       if (code < 300) writeSuccess(ctx, operation, input, response);
-      else writeOther(ctx, response, publicUrl);
+      else writeOther(ctx, input, response, publicUrl);
     };
   };
 }
@@ -74,14 +75,20 @@ function writeSuccess(ctx: Context, operation: Operation, input: AnyInput, { sta
 }
 
 /** Writes an error or a 304 that the client asked for with Prefer. */
-function writeOther(ctx: Context, { statusCode, headers = {}, body }: IHttpResponse, publicUrl: string) {
+function writeOther(ctx: Context, input: AnyInput, { statusCode, headers = {}, body }: IHttpResponse, publicUrl: string) {
   ctx.status = statusCode;
   setHeaders(ctx, headers);
   if (body === undefined) return;
   ctx.set('Cache-Control', 'no-store');
-  const problem = body as { code: string };
-  const actual = { type: `${publicUrl}/docs/problems/${problem.code}`, instance: encodePath(ctx.path), request_id: ctx.state.requestId };
-  writeBody(ctx, { ...problem, ...actual, status: statusCode }, 'application/problem+json');
+  const problem = body as { code: string; detail: string };
+  const actual = {
+    type: `${publicUrl}/docs/problems/${problem.code}`,
+    status: statusCode,
+    detail: problem.code === 'not_found' ? adaptNotFound(problem.detail, input) : problem.detail,
+    instance: encodePath(ctx.path),
+    request_id: ctx.state.requestId,
+  };
+  writeBody(ctx, { ...problem, ...actual }, 'application/problem+json');
 }
 
 /** Keeps the headers that are already set, because the pipeline computed them for this request. */

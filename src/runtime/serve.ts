@@ -5,7 +5,7 @@ import { createOwner } from '../accounts/owner.ts';
 import { createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
-import { type HttpServer, listen, reservePort } from '../http/server.ts';
+import { chooseAddress, type HttpServer, listen } from '../http/server.ts';
 import { type Limiters, memoryLimiters } from '../limits/limiters.ts';
 import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -19,7 +19,7 @@ import { startTelemetry } from './telemetry.ts';
 /** Runs the service, or one worker of a cluster, until it is stopped. */
 export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
   const log = createLog(config);
-  const address = await reservePort(config, sharesPort());
+  const address = await chooseAddress(config, sharesPort());
   const { database, secretKeys } = await openDatabase(config, log);
   const limiters = await openLimiters(config, log);
   const key = await createOwner(database, config.owner);

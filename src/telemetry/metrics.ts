@@ -35,7 +35,7 @@ export function createMetrics() {
     }),
     engineErrors: new Counter({
       name: 'sitekeeper_engine_errors_total',
-      help: 'Rounds of the engine that failed, for example because the database was unavailable.',
+      help: 'Iterations of the engine that failed, for example because the database was unavailable.',
       registers,
     }),
     alerts: new Counter({

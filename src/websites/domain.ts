@@ -26,7 +26,7 @@ export function normalizeDomain(given: string): string {
   if (labels.length < 2) throw new InvalidDomain('must be a full domain name, such as example.com');
   if (!labels.every((part) => label.test(part)))
     throw new InvalidDomain(
-      'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen',
+      'must consist of labels separated by dots; each label has 1 to 63 letters, digits or hyphens and does not start or end with a hyphen',
     );
   // The URL parser accepts encoded labels that cannot be decoded. They stay encoded when converted to Unicode.
   if (/(^|\.)xn--/.test(domainToUnicode(domain)))

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ValidationError } from '../errors.ts';
 
-const maxLines = 1000;
+const maxEntries = 1000;
 
 /** Parses a list with one entry per line. Normalizes line endings, drops empty lines and duplicates, and reports invalid lines by number. */
 export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''): { text: string; errors: ValidationError[] } {
@@ -13,9 +13,9 @@ export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''
     if (entry === '') continue;
     if (isEntry(entry)) entries.add(entry);
     else errors.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line: index + 1 });
-    if (entries.size + errors.length > maxLines) {
+    if (entries.size + errors.length > maxEntries) {
       // Stop here: the response must not grow with the size of the request.
-      errors.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxLines} lines` });
+      errors.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxEntries} entries` });
       break;
     }
   }

@@ -16,8 +16,8 @@ export class PasswordAttempts {
 
   /** Whether the password gives access to the website. `visitor` identifies the client; by default its address does. */
   async verify({ id, privacy, passwordHash }: Website, password: string, from: { visitor?: string; address: string }): Promise<boolean> {
-    // No password gives access, so there is nothing to guess and nothing to count. The faster response reveals only the
-    // website's privacy, which the caller can read with the same scope.
+    // This website cannot be unlocked by any password, so there is nothing to guess and nothing to count. The faster response
+    // reveals only the website's privacy, which the caller can read with the same scope.
     if (privacy !== 2 || !passwordHash) return false;
     const visitor = from.visitor === undefined ? `address ${networkOf(from.address)}` : `visitor ${from.visitor}`;
     return limitFailures(

@@ -32,7 +32,7 @@ export async function findPage(db: UserDatabase, query: ListQuery): Promise<{ we
 
 /**
  * Selects the rows of a page. Both sort columns are unique per user, so the order is total and no row appears on two pages.
- * The limit is part of the text, so that the planner sees it; the contract allows four values.
+ * The limit is part of the text, so that the planner sees it. The contract allows only four values, so there are few prepared statements.
  */
 export function selectRows(query: ListQuery, offset: number) {
   const { condition, values } = buildCondition(query);

@@ -1,4 +1,4 @@
-// Compares requests per second of the service with an upper limit and with peers, or with another checkout of the service:
+// Compares requests per second of the service with a baseline and with peers, or with another checkout of the service:
 //   npm run bench
 //   npm run bench -- --compare <path of another checkout>
 // The contenders take turns, and the median of the rounds counts. Only ratios within one run are meaningful, because the
@@ -88,7 +88,7 @@ async function measure(url: string, seeded: Seeded): Promise<{ results: Result[]
     }
     for (const [index, scenario] of scenarios.entries()) {
       process.stderr.write(`${index + 1} of ${scenarios.length}: ${scenario.name}\n`);
-      // The peers do not implement rejections themselves, so the service is compared only with the upper limit.
+      // The peers do not implement rejections themselves, so the service is compared only with the baseline.
       const measured = scenario.limitPath ? [others[0] as Contender, scenario.overLimit ? limited : ours] : [...others, ours];
       results.push(await measureScenario(scenario, measured, seeded.key));
     }
@@ -120,7 +120,7 @@ async function measureScenario(scenario: Scenario, contenders: Contender[], key:
 
 function print(results: Result[], memory: Record<string, number>, starts: Record<string, number>) {
   console.log(
-    '\n| scenario | ours/s | upper limit/s | ours ÷ upper limit | by CPU | ours ÷ Fastify | ours ÷ Express |\n|---|---|---|---|---|---|---|',
+    '\n| scenario | ours/s | baseline/s | ours ÷ baseline | by CPU | ours ÷ Fastify | ours ÷ Express |\n|---|---|---|---|---|---|---|',
   );
   const format = (result: { ratio: number; goal?: number } | undefined) => {
     if (!result) return '';
@@ -139,7 +139,7 @@ function print(results: Result[], memory: Record<string, number>, starts: Record
   for (const [name, seconds] of Object.entries(starts)) console.log(`${name}: ${seconds.toFixed(2)} s`);
 }
 
-/** The upper limit connects as the owner of the tables and sets no user. The policies still apply to the service and the peers. */
+/** The baseline connects as the owner of the tables and sets no user. The policies still apply to the service and the peers. */
 async function exemptOwnerFromPolicies(url: string) {
   const owner = new pg.Client({ connectionString: url });
   await owner.connect();

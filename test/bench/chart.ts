@@ -7,7 +7,7 @@ const bars = [
   { name: 'express', title: 'Express', colour: '#c4cad4' },
 ];
 
-/** Draws requests per second relative to the upper limit, with one group of bars per scenario. */
+/** Draws requests per second relative to the baseline, with one group of bars per scenario. */
 export function chart(results: Result[]): string {
   const scale =
     (width - left - 60) / Math.max(1, ...results.flatMap(({ measured }) => bars.map(({ name }) => relativeRate(measured, name) ?? 0)));
@@ -31,13 +31,13 @@ export function chart(results: Result[]): string {
       `<rect x="${left + index * 100}" y="12" width="10" height="10" fill="${colour}"/><text x="${left + 15 + index * 100}" y="21">${title}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 10}" font-family="system-ui, sans-serif" font-size="12">
-<title>Requests per second relative to the upper limit, a bare node:http server with one prepared statement</title>
+<title>Requests per second relative to the baseline, a bare node:http server with one prepared statement</title>
 <style>
   text { fill: #24292f } .small { font-size: 9px }
   @media (prefers-color-scheme: dark) { text { fill: #d0d7de } }
 </style>
 ${legend.join('\n')}
-<text x="${limit}" y="21" text-anchor="middle">upper limit</text>
+<text x="${limit}" y="21" text-anchor="middle">baseline</text>
 <line x1="${limit}" y1="30" x2="${limit}" y2="${y}" stroke="#b3541e" stroke-dasharray="3 3"/>
 ${groups.join('\n')}
 </svg>

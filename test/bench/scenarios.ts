@@ -4,7 +4,7 @@ export interface Scenario {
   name: string;
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
-  /** The path for the upper limit, which does not implement rejections. */
+  /** The path for the baseline, which does not implement rejections. */
   limitPath?: string;
   form?: () => string;
   /** Replaces the key with all scopes. */
@@ -14,7 +14,7 @@ export interface Scenario {
   status: number;
   /** The longest duration of a round, because the number of failed attempts per address is limited. */
   atMostSeconds?: number;
-  /** The goals for requests per second of the service, divided by those of the upper limit and of the peers. */
+  /** The goals for requests per second of the service, divided by those of the baseline and of the peers. */
   goals: { limit: number; fastify?: number; express?: number };
 }
 

@@ -201,7 +201,7 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'a union without a message',
     file: 'monitoring/schemas/providers.yaml',
-    find: '      x-pattern-message: must be a URL or the mask of the stored URL\n',
+    find: '      x-pattern-message: must be a URL, or the masked value that the API returned\n',
     replacement: '',
     rule: 'sitekeeper-pattern-message',
     at: 'components.schemas.ProviderUpdate.properties.webhook_url',

@@ -108,7 +108,7 @@ describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $
     await database.query(
       `create table migrations (id serial primary key, name varchar(255), executed_at timestamptz default now(), check (name <> '0001_baseline'))`,
     );
-    await expect(database.migrate()).rejects.toThrow('migrations_name_check');
+    await expect(database.migrate()).rejects.toThrow(/^The migration 0001_baseline failed and was rolled back: .*migrations_name_check/s);
     expect([await exists('migration_checksums'), await exists('websites')]).toEqual([false, false]);
     await database.query('drop table migrations');
   });
@@ -138,6 +138,28 @@ describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $
     await expect(database.migrate()).rejects.toThrow(new Error(error));
     await expect(database.plan()).rejects.toThrow(new Error(error));
     await store(original);
+    expect(await database.migrate()).toEqual([]);
+  });
+
+  test('migrate and migrate --plan reject a database with a migration but without its checksum', async () => {
+    await database.query('alter table migration_checksums rename to lost');
+    const error =
+      'The migration 0001_baseline ran on this database, but its row in migration_checksums is missing. Restore a complete backup.';
+    await expect(database.migrate()).rejects.toThrow(new Error(error));
+    await expect(database.plan()).rejects.toThrow(new Error(error));
+    await database.query('alter table lost rename to migration_checksums');
+    expect(await database.migrate()).toEqual([]);
+  });
+
+  test('migrate and migrate --plan reject a database that was not created by the baseline', async () => {
+    await database.query(`update migrations set name = '0001_users_keys' where name = '0001_baseline'`);
+    await database.query(`insert into migrations (name) values ('0002_engine')`);
+    const error =
+      'This version cannot upgrade the database. It has the migrations 0001_users_keys, 0002_engine, but not 0001_baseline. Use an empty database.';
+    await expect(database.migrate()).rejects.toThrow(new Error(error));
+    await expect(database.plan()).rejects.toThrow(new Error(error));
+    await database.query(`delete from migrations where name = '0002_engine'`);
+    await database.query(`update migrations set name = '0001_baseline' where name = '0001_users_keys'`);
     expect(await database.migrate()).toEqual([]);
   });
 

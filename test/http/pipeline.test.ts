@@ -1,15 +1,16 @@
 // What every operation does before its handler runs, in the order of the steps.
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
-import { createMonitor } from '../support/valid-requests.ts';
+import { createMonitor, password, signIn } from '../support/valid-requests.ts';
 
 let service: TestService;
 let user: TestUser;
 
 beforeAll(async () => {
   service = await startService();
-  user = await service.createUser();
+  user = await service.createUser(password);
 });
 afterAll(() => service.stop());
 
@@ -61,7 +62,7 @@ test('returns 404 for a path that is not percent-encoded UTF-8', async () => {
 test('returns 405 with Allow for another method, without asking for credentials', async () => {
   const { status, headers, body } = await service.anonymous.put('/api/monitors');
   expect([status, body.code, headers.get('Allow')]).toEqual([405, 'method_not_allowed', 'GET, HEAD, POST, OPTIONS']);
-  expect(body.detail).toBe('This path supports GET, HEAD, POST, OPTIONS, not PUT.');
+  expect(body.detail).toBe('This path does not support PUT. It supports GET, HEAD, POST, OPTIONS.');
 });
 
 test('returns 204 with Allow for OPTIONS', async () => {
@@ -113,11 +114,36 @@ test('returns 403 with the missing scope', async () => {
   expect(body.detail).toBe('This operation requires the scope "providers:read". Use an API key that has it.');
 });
 
-test('checks scopes before the media type, and the media type before the body', async () => {
-  const reader = await user.withScopes('monitors:read');
-  const malformed = { headers: { 'Content-Type': 'text/plain' }, raw: '{' };
-  expect((await reader.post('/api/monitors', malformed)).status).toBe(403);
-  expect((await user.api.post('/api/monitors', malformed)).status).toBe(415);
+/** Each request violates its own step and all later ones that it can. The first step decides. */
+describe('the order of the steps', () => {
+  const html = { Accept: 'text/html' };
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const foreign = { Origin: 'https://evil.example.com' };
+  const json = { 'Content-Type': 'application/json' };
+  const tooLarge = 'x'.repeat(300_000);
+  const invalid = '/api/monitors/abc';
+
+  test.each([
+    [404, 'not_found', 'anonymous', 'POST', '/api/nope', { ...html, ...form, ...foreign }, tooLarge],
+    [405, 'method_not_allowed', 'anonymous', 'PUT', '/api/monitors', { ...html, ...form, ...foreign }, tooLarge],
+    [401, 'unauthenticated', 'anonymous', 'POST', '/api/monitors', { ...html, ...form, ...foreign }, tooLarge],
+    [403, 'cross_origin', 'session', 'POST', '/api/monitors', { ...html, ...form, ...foreign }, tooLarge],
+    [403, 'missing_scope', 'reader', 'POST', '/api/monitors', { ...html, ...form }, tooLarge],
+    [406, 'not_acceptable', 'key', 'POST', '/api/monitors', { ...html, ...form }, tooLarge],
+    [415, 'unsupported_media_type', 'key', 'POST', '/api/monitors', form, tooLarge],
+    [413, 'body_too_large', 'key', 'PUT', invalid, json, tooLarge],
+    [400, 'malformed_json', 'key', 'PUT', invalid, json, '{'],
+    [422, 'validation_failed', 'key', 'PUT', '/api/monitors/17', json, '{"interval":"x"}'],
+  ] as const)('%i %s', async (status, code, caller, method, path, headers, raw) => {
+    const clients = {
+      anonymous: service.anonymous,
+      session: new ApiClient(service.url, await signIn(service, user.email)),
+      reader: await user.withScopes('monitors:read'),
+      key: user.api,
+    };
+    const response = await clients[caller].request(method, path, { headers: { ...headers }, raw });
+    expect([response.status, response.body.code]).toEqual([status, code]);
+  });
 });
 
 test('returns 406 if Accept excludes JSON', async () => {

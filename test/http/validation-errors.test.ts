@@ -66,6 +66,18 @@ test('the detail contains the number of errors, and where each of them is', asyn
   );
   const { body } = await user.api.post('/api/keys', { json: { scopes: ['monitors:read'] } });
   expect(body.detail).toBe('The request has 1 validation error: /name is required.');
+  const key = { json: { name: 'K', scopes: ['monitors:read'] }, headers: { 'Idempotency-Key': '' } };
+  expect((await user.api.post('/api/keys', key)).body.detail).toBe(
+    'The request has 1 validation error: the header "Idempotency-Key" must have 1 to 255 characters.',
+  );
+});
+
+test('the detail lists the first five errors and the number of the others', async () => {
+  const unknown = { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1 };
+  const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: 'https://example.com', ...unknown } });
+  const listed = ['a', 'b', 'c', 'd', 'e'].map((name) => `/${name} is not a known field`).join('; ');
+  expect(body.detail).toBe(`The request has 7 validation errors: ${listed}; and 2 more.`);
+  expect(body.errors).toHaveLength(7);
 });
 
 test('limits the size of a 422 response, whatever the body contains', async () => {
@@ -87,7 +99,7 @@ describe('messages about patterns', () => {
     ['sms', { phone_number: '0151' }, '/phone_number', 'pattern', 'must be a phone number in E.164 format, such as +15005550006'],
     ['telegram', { chat_id: 'nobody' }, '/chat_id', 'form', chatId],
     ['telegram', { chat_id: true }, '/chat_id', 'form', chatId],
-    ['slack', { webhook_url: 'no URL' }, '/webhook_url', 'form', 'must be a URL or the mask of the stored URL'],
+    ['slack', { webhook_url: 'no URL' }, '/webhook_url', 'form', 'must be a URL, or the masked value that the API returned'],
   ])('an update of a %s with %j returns the text of the contract', async (kind, body, pointer, code, message) => {
     const sender = { service, user };
     const path =

@@ -1,6 +1,7 @@
 // The lint rules guard the structure of src/. Each case breaks one of them in a copy of the project, and lint must report it.
 import { execFile } from 'node:child_process';
-import { appendFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,6 +19,30 @@ interface Violation {
 }
 
 const violations: Violation[] = [
+  { title: 'two files import each other', file: 'src/limits/limiters.ts', code: `import './failure-limit.ts';`, rule: 'no-cycles' },
+  { title: 'errors.ts imports anything', file: 'src/errors.ts', code: `import './net/hosts-file.ts';`, rule: 'errors-imports' },
+  { title: 'net/ imports config/', file: 'src/net/hosts-file.ts', code: `import '../config/config.ts';`, rule: 'net-imports' },
+  { title: 'config/ imports limits/', file: 'src/config/config.ts', code: `import '../limits/limiters.ts';`, rule: 'config-imports' },
+  { title: 'telemetry/ imports db/', file: 'src/telemetry/log.ts', code: `import '../db/panic.ts';`, rule: 'telemetry-imports' },
+  { title: 'limits/ imports auth/', file: 'src/limits/limiters.ts', code: `import '../auth/caller.ts';`, rule: 'limits-imports' },
+  { title: 'auth/ imports http/', file: 'src/auth/caller.ts', code: `import '../http/paging.ts';`, rule: 'auth-imports' },
+  { title: 'the app imports runtime/', file: 'src/app.ts', code: `import './runtime/shutdown.ts';`, rule: 'app-imports' },
+  { title: 'a command imports the app', file: 'src/cli/serve.ts', code: `import '../app.ts';`, rule: 'only-runtime-imports-the-app' },
+  {
+    title: 'a feature imports runtime/',
+    file: 'src/docs/router.ts',
+    code: `import '../runtime/shutdown.ts';`,
+    rule: 'only-cli-imports-runtime',
+  },
+  { title: 'runtime/ imports a command', file: 'src/runtime/mock.ts', code: `import '../cli/user.ts';`, rule: 'nothing-imports-the-cli' },
+  { title: 'src/ imports a test', file: 'src/runtime/worker.ts', code: `import '../../test/stub.ts';`, rule: 'no-tests-in-src' },
+  {
+    title: 'src/ imports a package that only developers have',
+    file: 'src/mock/prefer.ts',
+    code: `import 'vitest';`,
+    rule: 'no-dev-packages-in-src',
+  },
+  { title: 'nothing imports a file', file: 'src/unused.ts', code: 'export const unused = 1;', rule: 'no-orphans' },
   { title: 'http/ imports db/', file: 'src/http/cors.ts', code: `import '../db/statement.ts';`, rule: 'http-imports' },
   {
     title: 'http/ imports a type of db/',
@@ -95,6 +120,18 @@ const violations: Violation[] = [
     rule: 'noRestrictedGlobals',
   },
   {
+    title: 'a feature opens a WebSocket',
+    file: 'src/websites/websites.handlers.ts',
+    code: 'export const socket = () => new WebSocket("");',
+    rule: 'noRestrictedGlobals',
+  },
+  {
+    title: 'a feature opens an EventSource',
+    file: 'src/monitoring/monitoring.handlers.ts',
+    code: 'export const events = () => new EventSource("");',
+    rule: 'noRestrictedGlobals',
+  },
+  {
     title: 'a feature reads the environment',
     file: 'src/auth/session.ts',
     code: 'export const home = process.env.HOME;',
@@ -113,6 +150,8 @@ beforeAll(async () => {
   const biome = await import(join(root, 'biome.json'), { with: { type: 'json' } });
   // The copy is not a git repository.
   writeFileSync(join(folder, 'biome.json'), JSON.stringify({ ...biome.default, vcs: { enabled: false } }));
+  mkdirSync(join(folder, 'test'));
+  writeFileSync(join(folder, 'test/stub.ts'), 'export const stub = 1;\n');
   for (const { file, code } of violations) appendFileSync(join(folder, file), `\n${code}\n`);
   const [imports, names] = await Promise.all([
     run('depcruise', ['src', '--output-type', 'err']),
@@ -123,7 +162,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each(violations)('lint rejects that $title', ({ file, rule, reportedFor }) => {
-  expect(reported.filter((line) => line.includes(reportedFor ?? file) && line.includes(rule))).not.toEqual([]);
+  // A warning would let lint pass.
+  const errors = reported.filter((line) => /^\s*error |^::error /.test(line));
+  expect(errors.filter((line) => line.includes(reportedFor ?? file) && line.includes(rule))).not.toEqual([]);
+});
+
+test('every import rule is broken by a case', () => {
+  const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as { forbidden: { name: string }[] };
+  expect(forbidden.map(({ name }) => name).filter((name) => !violations.some(({ rule }) => rule === name))).toEqual([]);
 });
 
 /** Returns the lines of output. Both programs exit with an error, because there are violations. */

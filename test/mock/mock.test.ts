@@ -55,6 +55,25 @@ test('adapts the example to the id and the fields of the request', async () => {
   expect((await api.put('/api/monitors/5', { json: { is_active: false } })).body.data.status).toBe('paused');
 });
 
+test.each([
+  ['GET', '/api/monitors/77', '', 'Monitor 77 was not found.'],
+  ['DELETE', '/api/keys/77', '', 'API key 77 was not found.'],
+  ['GET', '/api/v1/domains/example.org', '', 'Website "example.org" was not found.'],
+  ['POST', '/api/monitors/77/notifications', ', example=not_found', 'Monitor 77 was not found.'],
+  ['POST', '/api/monitors/77/notifications', ', example=provider_not_found', 'Provider 88 was not found.'],
+  ['DELETE', '/api/monitors/77/notifications?provider_id=88', ', example=not_assigned', 'Provider 88 is not assigned to monitor 77.'],
+])('names what was requested in the 404 of %s %s%s', async (method, path, example, detail) => {
+  const json = method === 'POST' ? { json: { provider_id: 88 } } : {};
+  const { status, body } = await api.request(method, path, { headers: { Prefer: `code=404${example}` }, ...json });
+  expect([status, body.code, body.detail]).toEqual([404, 'not_found', detail]);
+});
+
+test('allows browsers to store successful responses for revalidation only, and no problems', async () => {
+  const cacheControl = async (prefer: string) =>
+    (await api.get('/api/monitors/5', { headers: { Prefer: prefer } })).headers.get('Cache-Control');
+  expect([await cacheControl('code=200'), await cacheControl('code=404')]).toEqual(['private, no-cache', 'no-store']);
+});
+
 test('shifts the times of the examples to the present and keeps their order', async () => {
   const paths = [
     '/api/v1/websites',
@@ -159,7 +178,7 @@ test('requires a Bearer value or a cookie, and accepts any', async () => {
   expect((await get({ Cookie: 'sitekeeper_session=x' })).status).toBe(200);
 });
 
-test('returns the same validation errors as the service', async () => {
+test('returns every validation error, also those of rules that a schema cannot express', async () => {
   const { body } = await api.post('/api/v1/websites', { form: { domain: 'localhost', privacy: '3', favourite: '1' } });
   expect(body.errors.map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code])).toEqual([
     ['/favourite', 'unknown_field'],
@@ -174,6 +193,8 @@ test('evaluates conditional requests against the ETag of the example', async () 
   const rename = (ifMatch: string) => api.put('/api/monitors/5', { json: { friendly_name: 'Shop' }, headers: { 'If-Match': ifMatch } });
   expect((await rename(etag)).status).toBe(200);
   expect((await rename('"99.1"')).status).toBe(412);
+  const unconditional = { json: { friendly_name: 'Shop' }, headers: { 'If-None-Match': etag } };
+  expect((await api.put('/api/monitors/5', unconditional)).status).toBe(200);
 });
 
 test('allows scripts of any origin to send the headers of the API and to read its responses', async () => {

@@ -99,7 +99,7 @@ describe('domain', () => {
     [
       'an underscore',
       'a_b.example',
-      'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen',
+      'must consist of labels separated by dots; each label has 1 to 63 letters, digits or hyphens and does not start or end with a hyphen',
     ],
     ['an encoded label that cannot be decoded', 'xn--0.example', 'must not contain an encoded label (xn--…) that cannot be decoded'],
     ['254 characters', `${`${'a'.repeat(49)}.`.repeat(5)}abcd`, 'must have at most 253 characters'],
@@ -204,11 +204,11 @@ describe('exclude_ips and exclude_params', () => {
     expect(body.data).toMatchObject({ exclude_ips: '10.0.0.0/8\n::1', exclude_params: 'ref' });
   });
 
-  test.each(['exclude_ips', 'exclude_params'])('%s accepts 1,000 lines and returns 422 for 1,001', async (field) => {
+  test.each(['exclude_ips', 'exclude_params'])('%s accepts 1,000 entries and returns 422 for 1,001', async (field) => {
     const lines = Array.from({ length: 1001 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
     expect((await create({ domain: uniqueDomain(), [field]: lines.slice(1).join('\n') })).status).toBe(201);
     const { body } = await create({ domain: 'l.example', [field]: lines.join('\n') });
-    expect(body.errors).toEqual([{ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: 'must have at most 1000 lines' }]);
+    expect(body.errors).toEqual([{ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: 'must have at most 1000 entries' }]);
   });
 
   test('422 lists every invalid line of both fields', async () => {

@@ -38,7 +38,8 @@ const notAName = 'must be a domain name';
 const credentials = 'must not contain a user name or password';
 const address = 'must be a domain name, not an IP address';
 const notFull = 'must be a full domain name, such as example.com';
-const parts = 'must consist of parts of 1 to 63 letters, digits and hyphens, separated by dots, that do not start or end with a hyphen';
+const parts =
+  'must consist of labels separated by dots; each label has 1 to 63 letters, digits or hyphens and does not start or end with a hyphen';
 const encoded = 'must not contain an encoded label (xn--…) that cannot be decoded';
 
 describe('rejects', () => {

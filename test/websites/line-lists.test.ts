@@ -42,11 +42,11 @@ test('normalizes line endings and removes surrounding spaces, empty lines and du
   expect(parseLineList('exclude_params', '\n \nref\r\nref\r\n').text).toBe('ref');
 });
 
-test.each(['exclude_ips', 'exclude_params'] as const)('%s accepts 1,000 lines and rejects 1,001', (field) => {
+test.each(['exclude_ips', 'exclude_params'] as const)('%s accepts 1,000 entries and rejects 1,001', (field) => {
   const lines = Array.from({ length: 1001 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
   expect(parseLineList(field, lines.slice(1).join('\n')).errors).toEqual([]);
   expect(parseLineList(field, lines.join('\n')).errors).toEqual([
-    { in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: 'must have at most 1000 lines' },
+    { in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: 'must have at most 1000 entries' },
   ]);
 });
 

@@ -37,7 +37,7 @@ export class Dispatcher {
   /** Leased and not finished. */
   readonly #leased = new Set<LeasedAlert>();
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(deps: DispatcherDeps) {
@@ -49,12 +49,12 @@ export class Dispatcher {
     for (const channel of Object.keys(this.#deps.channels)) {
       for (const outcome of outcomes) this.#deps.metrics.alerts.inc({ channel, outcome }, 0);
     }
-    this.#scheduleRound();
+    this.#scheduleIteration();
   }
 
-  #scheduleRound() {
-    this.#round = this.#runRound().then(() => {
-      if (!this.#stopped) this.#timer = setTimeout(() => this.#scheduleRound(), pollMs);
+  #scheduleIteration() {
+    this.#iteration = this.#iterate().then(() => {
+      if (!this.#stopped) this.#timer = setTimeout(() => this.#scheduleIteration(), pollMs);
     });
   }
 
@@ -62,7 +62,7 @@ export class Dispatcher {
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#round;
+    await this.#iteration;
     await Promise.race([
       Promise.all([...this.#sending.values()].map(({ work }) => work)),
       delay(shutdownTimeoutMs, undefined, { ref: false }),
@@ -70,7 +70,7 @@ export class Dispatcher {
     if (this.#leased.size > 0) await this.#deps.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
   }
 
-  async #runRound() {
+  async #iterate() {
     const freeSlots = this.#freeSlots();
     const busyProviders = [...this.#sending.keys()];
     try {

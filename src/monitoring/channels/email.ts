@@ -15,7 +15,7 @@ export function emailChannel({ smtpUrl, mailFrom }: DeliverySettings, limits: Li
     async send({ recipientEmail }, message) {
       if (!smtpUrl) throw notConfigured('SMTP_URL');
       if (!mailFrom) throw notConfigured('MAIL_FROM');
-      if (!isSingleAddress(recipientEmail)) throw new DeliveryFailed('The recipient is not an e-mail address.', { permanent: true });
+      if (!isSingleAddress(recipientEmail)) throw new DeliveryFailed('The recipient is not a single e-mail address.', { permanent: true });
       try {
         await submitMail(smtpUrl, composeMail(mailFrom, recipientEmail, message), limits);
       } catch (error) {
@@ -63,9 +63,8 @@ function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
     const reason =
       code === 'EAUTH' ? 'it rejected the login of this service' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
     const action = permanent ? 'rejected the message' : 'temporarily rejected the message';
-    return new DeliveryFailed(`The mail server ${action} (code ${responseCode})${reason === '' ? '' : `: ${reason}`}.`, { permanent });
+    return new DeliveryFailed(`The mail server ${action} with status ${responseCode}${reason === '' ? '' : `: ${reason}`}.`, { permanent });
   }
-  if (code === 'EENVELOPE') return new DeliveryFailed('The mail server does not accept this recipient.', { permanent: true });
   const networkError = toNetworkError(originalCode ? Object.assign(new Error(), { code: originalCode }) : error);
   const reason = smtpErrors[code] ?? (networkError instanceof NetworkError ? networkError.message : 'the connection failed');
   return new DeliveryFailed(`The mail server could not be reached: ${reason}.`, { permanent: false });

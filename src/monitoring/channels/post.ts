@@ -39,7 +39,7 @@ export async function post({ service, url, headers, body, secrets, parse }: Mess
   if (isSuccess) throw new DeliveryFailed(`${service} did not confirm the message${suffix}.`, { permanent: false });
   if (status === 429 || status >= 500) {
     const retryAfterSeconds = parsed.retryAfterSeconds ?? parseRetryAfter(response.headers['retry-after'], Date.now());
-    throw new DeliveryFailed(`${service} temporarily rejected the message (status ${status})${suffix}.`, {
+    throw new DeliveryFailed(`${service} temporarily rejected the message with status ${status}${suffix}.`, {
       permanent: false,
       retryAfterSeconds: retryAfterSeconds && Math.min(Math.max(retryAfterSeconds, 1), maxRetryAfterSeconds),
     });

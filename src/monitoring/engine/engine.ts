@@ -25,13 +25,13 @@ export interface EngineDeps {
 }
 
 const idleMs = 250;
-/** The delay between rounds while more monitors are due than there are free slots. */
+/** The delay between iterations while more monitors are due than there are free slots. */
 const busyMs = 10;
 const batchSize = 500;
 const retrySeconds = 10;
 const leaseMs = leaseSeconds * 1000;
 
-/** Runs rounds until it is stopped: claim due monitors → check → transition → record. */
+/** Repeats until it is stopped: claim due monitors → check → transition → record. */
 export class Engine {
   readonly #deps: EngineDeps & { concurrency: number };
   readonly #completed: CompletedCheck[] = [];
@@ -40,7 +40,7 @@ export class Engine {
   readonly #running = new Map<Claim, number>();
   readonly #suspension = new SuspensionDetector();
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(deps: EngineDeps) {
@@ -48,7 +48,7 @@ export class Engine {
   }
 
   start() {
-    this.#round = this.#runRound().then((delayMs) => {
+    this.#iteration = this.#iterate().then((delayMs) => {
       if (!this.#stopped) this.#timer = setTimeout(() => this.start(), delayMs);
     });
   }
@@ -57,14 +57,14 @@ export class Engine {
   async stop() {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#round;
+    await this.#iteration;
     this.#suspension.stop();
     const unfinished = [...this.#running.keys(), ...this.#abandoned.splice(0)];
     await this.#write(this.#completed.splice(0), unfinished, 0);
   }
 
-  /** Returns the delay until the next round. */
-  async #runRound(): Promise<number> {
+  /** Returns the delay until the next iteration. */
+  async #iterate(): Promise<number> {
     try {
       if (this.#suspension.wasSuspended()) {
         await this.#deps.database.asEngine(spreadOverdue);
@@ -83,7 +83,7 @@ export class Engine {
         { err: error },
         error instanceof RetryLaterError
           ? 'The engine cannot reach the database; no checks run until it is back'
-          : 'An engine round failed',
+          : 'An engine iteration failed',
       );
       return idleMs;
     }

@@ -13,7 +13,7 @@ const fieldsByType: Record<ProviderType, (keyof ProviderFields)[]> = {
   sms: ['phone_number'],
 };
 
-/** On creation the contract rejects fields of other types. On update only the stored row tells the type. */
+/** On creation the contract rejects fields of other types. On update only the stored row has the type. */
 export function rejectFieldsOfOtherTypes(fields: ProviderFields, type: ProviderType) {
   const errors = (Object.keys(fields) as (keyof ProviderFields)[])
     .filter((field) => !fieldsByType[type].includes(field))
@@ -65,7 +65,7 @@ function rejectForeignMask(field: string, value: string) {
         in: 'body',
         pointer: `/${field}`,
         code: 'unknown_mask',
-        message: 'looks like a mask, but not that of the stored value. Send the full value, or omit the field to keep the stored one',
+        message: 'is a masked value, but not that of the stored one. Send the full value, or omit the field to keep the stored one',
       },
     ]);
   }

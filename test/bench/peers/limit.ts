@@ -1,4 +1,4 @@
-// The upper limit: what this machine can do at most. A bare node:http server that runs one prepared statement per request and
+// The baseline: what this machine can do at most. A bare node:http server that runs one prepared statement per request and
 // returns the same bytes, without authentication, validation, rate limits, logs or row-level security.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// The statements and response bodies that the upper limit and the peers share.
+// The statements and response bodies that the baseline and the peers share.
 
 const websiteColumns =
   'id, domain, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips, favorite, created_at, updated_at';

@@ -103,7 +103,7 @@ describe('recipient', () => {
   ])('%j is a permanent failure without a connection', async (recipient) => {
     const server = await mailServer();
     const failure = await failureOf(send(`smtp://${server.host}`, recipient));
-    expect(failure).toMatchObject({ permanent: true, message: 'The recipient is not an e-mail address.' });
+    expect(failure).toMatchObject({ permanent: true, message: 'The recipient is not a single e-mail address.' });
     expect(server.connections).toBe(0);
   });
 
@@ -138,7 +138,7 @@ describe('login', () => {
     const failure = await failureOf(send(`smtp://operator:hidden%40@${server.host}`));
     expect(failure).toMatchObject({
       permanent: false,
-      message: 'The mail server temporarily rejected the message (code 535): it rejected the login of this service.',
+      message: 'The mail server temporarily rejected the message with status 535: it rejected the login of this service.',
     });
   });
 });
@@ -154,7 +154,7 @@ describe('rejected mail', () => {
     const server = await mailServer(rejectRecipient(450, '4.2.1 Mailbox is busy.'));
     expect(await failureOf(send(`smtp://${server.host}`))).toMatchObject({
       permanent: false,
-      message: 'The mail server temporarily rejected the message (code 450): 4.2.1 Mailbox is busy.',
+      message: 'The mail server temporarily rejected the message with status 450: 4.2.1 Mailbox is busy.',
     });
   });
 
@@ -163,7 +163,7 @@ describe('rejected mail', () => {
     const failure = await failureOf(send(`smtp://operator:p%40ss%3Aword@${server.host}`));
     expect(failure.permanent).toBe(true);
     expect(failure.message).toMatch(
-      /^The mail server rejected the message \(code 550\): 5\.1\.1 No such user; login \*\*\*\*:\*\*\*\* x+…\.$/,
+      /^The mail server rejected the message with status 550: 5\.1\.1 No such user; login \*\*\*\*:\*\*\*\* x+…\.$/,
     );
     expect(failure.message.length).toBeLessThan(300);
   });
@@ -175,7 +175,7 @@ describe('rejected mail', () => {
     });
     expect(await failureOf(send(`smtp://${server.host}`))).toMatchObject({
       permanent: true,
-      message: 'The mail server rejected the message (code 554): 5.7.1 Looks like spam.',
+      message: 'The mail server rejected the message with status 554: 5.7.1 Looks like spam.',
     });
   });
 });
@@ -221,14 +221,24 @@ describe('a mail server that', () => {
   });
 
   test.each([
-    ['resets the connection', (socket: Socket) => socket.resetAndDestroy()],
-    ['closes the connection', (socket: Socket) => socket.end()],
-    ['closes the connection after its greeting', (socket: Socket) => socket.end('220 hello\r\n')],
-    ['speaks another protocol', (socket: Socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
-  ])('%s is a temporary failure', async (_, handle) => {
+    ['resets the connection', 'connection closed before the response was complete', (socket: Socket) => socket.resetAndDestroy()],
+    ['closes the connection', 'it closed the connection', (socket: Socket) => socket.end()],
+    ['closes the connection after its greeting', 'it closed the connection', (socket: Socket) => socket.end('220 hello\r\n')],
+    ['speaks another protocol', 'its response is not valid SMTP', (socket: Socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
+  ])('%s is a temporary failure: %s', async (_, reason, handle) => {
     const failure = await failureOf(send(`smtp://${await rawServer(handle)}`));
-    expect(failure.permanent).toBe(false);
-    expect(failure.message).toMatch(/^The mail server could not be reached: (?!undefined)[^:]+\.$/);
+    expect(failure).toMatchObject({ permanent: false, message: `The mail server could not be reached: ${reason}.` });
+  });
+
+  test('rejects a mail in several lines is quoted without the repeated code', async () => {
+    const host = await rawServer((socket) => {
+      socket.write('220 hello\r\n');
+      socket.on('data', (command) => socket.write(String(command).startsWith('MAIL') ? '550-Not\r\n550 welcome\r\n' : '250 ok\r\n'));
+    });
+    expect(await failureOf(send(`smtp://${host}`))).toMatchObject({
+      permanent: true,
+      message: 'The mail server rejected the message with status 550: Not welcome.',
+    });
   });
 
   test('does not listen is a temporary failure', async () => {
@@ -263,8 +273,13 @@ test('returns the name of the missing setting and does not send without it', asy
   expect(channelWith({}).missingSetting()).toBe('SMTP_URL');
   expect(channelWith({ SMTP_URL: 'smtp://127.0.0.1' }).missingSetting()).toBe('MAIL_FROM');
   expect(channelWith({ SMTP_URL: 'smtp://127.0.0.1', MAIL_FROM: from }).missingSetting()).toBeUndefined();
-  expect(await failureOf(channelWith({}).send({ recipientEmail: 'ops@example.com' }, message))).toMatchObject({
-    permanent: false,
-    message: 'Delivery is not configured on this service. Ask the operator to set SMTP_URL.',
-  });
+  for (const [env, setting] of [
+    [{}, 'SMTP_URL'],
+    [{ SMTP_URL: 'smtp://127.0.0.1' }, 'MAIL_FROM'],
+  ] as const) {
+    expect(await failureOf(channelWith(env).send({ recipientEmail: 'ops@example.com' }, message))).toMatchObject({
+      permanent: false,
+      message: `Delivery is not configured on this service. Ask the operator to set ${setting}.`,
+    });
+  }
 });

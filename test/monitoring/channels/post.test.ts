@@ -67,7 +67,7 @@ describe.each(Object.entries(services))('%s', (service, { server, send, accept, 
     expect(failure.permanent).toBe(false);
     expect(failure.retryAfterSeconds).toEqual(seconds);
     expect(failure.message).toMatch(
-      new RegExp(`^${service} temporarily rejected the message \\(status 429\\): slow down( \\(21211\\))?\\.$`),
+      new RegExp(`^${service} temporarily rejected the message with status 429: slow down( \\(21211\\))?\\.$`),
     );
   });
 
@@ -75,7 +75,7 @@ describe.each(Object.entries(services))('%s', (service, { server, send, accept, 
     server().script = scripts.respond('<html><h1>Bad gateway</h1></html>', status);
     expect(await failureOf(send())).toMatchObject({
       permanent: false,
-      message: `${service} temporarily rejected the message (status ${status}).`,
+      message: `${service} temporarily rejected the message with status ${status}.`,
     });
   });
 
@@ -98,7 +98,7 @@ describe.each(Object.entries(services))('%s', (service, { server, send, accept, 
     });
   });
 
-  test('reads only the beginning of an endless error response', async () => {
+  test('does not wait for the end of an endless error response', async () => {
     server().script = scripts.endless(400);
     expect(await failureOf(send())).toMatchObject({ permanent: true });
   });

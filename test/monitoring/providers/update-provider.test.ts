@@ -39,13 +39,13 @@ describe('fields', () => {
 
   const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
   const notToken =
-    'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores) or the mask of the stored token';
+    'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores), or the masked value that the API returned';
 
   test.each<[ProviderType, string, unknown, string]>([
     ['email', 'recipient_email', null, 'must be a string'],
     ['email', 'recipient_email', '', 'must be an e-mail address'],
-    ['slack', 'webhook_url', null, 'must be a URL or the mask of the stored URL'],
-    ['slack', 'webhook_url', '', 'must be a URL or the mask of the stored URL'],
+    ['slack', 'webhook_url', null, 'must be a URL, or the masked value that the API returned'],
+    ['slack', 'webhook_url', '', 'must be a URL, or the masked value that the API returned'],
     ['slack', 'channel', '', 'must have at least 1 character'],
     ['slack', 'username', '', 'must have at least 1 character'],
     ['telegram', 'chat_id', null, notChat],
@@ -91,7 +91,7 @@ describe('secrets', () => {
           in: 'body',
           pointer: `/${field}`,
           code: 'unknown_mask',
-          message: 'looks like a mask, but not that of the stored value. Send the full value, or omit the field to keep the stored one',
+          message: 'is a masked value, but not that of the stored one. Send the full value, or omit the field to keep the stored one',
         },
       ],
     ]);

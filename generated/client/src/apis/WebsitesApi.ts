@@ -60,11 +60,11 @@ export interface CreateWebsiteRequest {
      */
     exclude_bots?: CreateWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 lines. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed.
      */
     exclude_params?: string;
     /**
-     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 lines. Empty lines and duplicates are removed.
+     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Empty lines and duplicates are removed.
      */
     exclude_ips?: string;
 }
@@ -137,11 +137,11 @@ export interface PutWebsiteRequest {
      */
     exclude_bots?: PutWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 lines. A name cannot contain spaces, `&`, `=` or `#`.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`.
      */
     exclude_params?: string;
     /**
-     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 lines.
+     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries.
      */
     exclude_ips?: string;
     /**
@@ -187,11 +187,11 @@ export interface UpdateWebsiteRequest {
      */
     exclude_bots?: UpdateWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 lines. A name cannot contain spaces, `&`, `=` or `#`.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`.
      */
     exclude_params?: string;
     /**
-     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 lines.
+     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries.
      */
     exclude_ips?: string;
     /**
