@@ -37,10 +37,7 @@ export async function createPostgres(): Promise<PostgresServer> {
   // The output goes to a file. With a pipe, execFile would wait until the server closes it.
   const start = async () => void (await run('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', 'start', '-o', serverOptions));
   const crash = async () => void (await run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'));
-  const signal = (name: NodeJS.Signals) => {
-    const [main] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
-    for (const pid of [Number(main), ...childrenOf(Number(main))]) process.kill(pid, name);
-  };
+  const mainProcess = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
 
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
   await start();
@@ -53,8 +50,17 @@ export async function createPostgres(): Promise<PostgresServer> {
     url: `postgres://sitekeeper_owner@127.0.0.1:${port}/sitekeeper`,
     crash,
     start,
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    // The main process is stopped first and continued last. While it is stopped, it starts no child and reaps none.
+    freeze() {
+      const main = mainProcess();
+      process.kill(main, 'SIGSTOP');
+      for (const child of childrenOf(main)) signalIfRunning(child, 'SIGSTOP');
+    },
+    thaw() {
+      const main = mainProcess();
+      for (const child of childrenOf(main)) signalIfRunning(child, 'SIGCONT');
+      process.kill(main, 'SIGCONT');
+    },
     async remove() {
       await crash().catch(() => {});
       await rm(folder, { recursive: true, force: true });
@@ -81,6 +87,15 @@ async function prepareUser(folder: string): Promise<string[]> {
 
 function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** A child can end between the moment it is listed and the moment it is signalled, an autovacuum worker for one. */
+function signalIfRunning(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 async function freePort(): Promise<number> {
