@@ -16,8 +16,8 @@ class SlowestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // These have their own commands, because they require more than npm: test:faults, test:operations, test:browser.
-    exclude: ['test/faults/**', 'test/operations/**', 'test/browser/**'],
+    // These have their own commands, because they require more than npm or take long: test:abuse, test:faults, test:operations, test:browser.
+    exclude: ['test/abuse/**', 'test/faults/**', 'test/operations/**', 'test/browser/**'],
     // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
     sequence: { sequencer: SlowestFirst },

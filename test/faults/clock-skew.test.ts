@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { urlOf } from '../support/database.ts';
+import { guarantee } from '../support/guarantee.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { createMonitors } from './support/create-monitors.ts';
 import { Deployment } from './support/deployment.ts';
-import { guarantee } from './support/guarantee.ts';
 
 let service: TestService;
 let user: TestUser;

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { claimDueMonitors, leaseSeconds } from '../../src/monitoring/engine/claim.ts';
 import { reopen } from '../support/database.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { createMonitors } from './support/create-monitors.ts';
-import { guarantee } from './support/guarantee.ts';
 
 let service: TestService;
 let user: TestUser;

@@ -1,9 +1,9 @@
 // Many clients that write the same resource at the same time.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ApiResponse } from '../support/api-client.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { createMonitor, createWebsite } from '../support/valid-requests.ts';
-import { guarantee } from './support/guarantee.ts';
 
 let service: TestService;
 let user: TestUser;

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { type Body, password, pathOf, signIn, type ValidRequest, validRequest } from '../support/valid-requests.ts';
-import { guarantee } from './support/guarantee.ts';
 
 let service: TestService;
 let user: TestUser;

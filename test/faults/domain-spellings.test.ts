@@ -1,7 +1,7 @@
 // Different spellings of the same domain name.
 import { afterAll, beforeAll, expect } from 'vitest';
+import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { guarantee } from './support/guarantee.ts';
 
 let service: TestService;
 

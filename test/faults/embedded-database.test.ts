@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { guarantee } from '../support/guarantee.ts';
 import { Deployment, kill, type RunningService } from './support/deployment.ts';
-import { guarantee } from './support/guarantee.ts';
 import { send } from './support/load.ts';
 
 const kills = 20;

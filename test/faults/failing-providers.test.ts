@@ -1,9 +1,9 @@
 // Notification providers that hang, return errors, or reset connections.
 import { afterAll, beforeAll, expect } from 'vitest';
+import { guarantee } from '../support/guarantee.ts';
 import { startReceivers } from '../support/receivers.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { scripts } from '../support/web-server.ts';
-import { guarantee } from './support/guarantee.ts';
 import { queueAlerts } from './support/queue-alerts.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;

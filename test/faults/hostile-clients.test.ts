@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { expectRawProblem, rawExchange } from '../support/raw-http.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
-import { guarantee } from './support/guarantee.ts';
 import { memoryOf, reportMemoryOnSignal } from './support/memory.ts';
 
 let database: Database;

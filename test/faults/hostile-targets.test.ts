@@ -8,9 +8,9 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { type ReceivedRequest, scripts, startWebServer, type WebServer } from '../support/web-server.ts';
-import { guarantee } from './support/guarantee.ts';
 
 // 127.0.0.2 represents the public internet, and 127.0.0.1 the operator's network. Both servers listen on the same port, so that
 // a request that is redirected to the other address reaches a server.

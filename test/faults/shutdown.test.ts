@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
-import { guarantee } from './support/guarantee.ts';
 import { send, startLoad } from './support/load.ts';
 import { queueAlerts } from './support/queue-alerts.ts';
 

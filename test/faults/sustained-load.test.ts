@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
+import { guarantee } from '../support/guarantee.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
-import { guarantee } from './support/guarantee.ts';
 import { startLoad } from './support/load.ts';
 import { memoryOf, reportMemoryOnSignal } from './support/memory.ts';
 
