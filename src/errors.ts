@@ -91,15 +91,15 @@ export class InvalidRequest extends ProblemError {
   }
 }
 
-/** An earlier request with the same Idempotency-Key succeeded, but its response contained a secret and was not stored. */
+/** An earlier request with the same Idempotency-Key succeeded, but its response was not stored. */
 export class AlreadyCreated extends ProblemError {
   readonly id: number;
 
-  constructor(id: number) {
-    super(
-      'already_created',
-      `An earlier request with this Idempotency-Key created API key ${id}, which cannot be shown again. If you did not save it, delete it and create another.`,
-    );
+  constructor({ name, id }: { name: string; id: number }, { containsSecret }: { containsSecret: boolean }) {
+    const advice = containsSecret
+      ? 'which cannot be shown again. If you did not save it, delete it and create another.'
+      : 'but its response was too large to store. Read the resource instead.';
+    super('already_created', `An earlier request with this Idempotency-Key created ${name} ${id}, ${advice}`);
     this.id = id;
   }
 }
@@ -121,7 +121,7 @@ export class OperatorError extends Error {}
 export class UsageError extends OperatorError {}
 
 /** The contract allows this many entries in `errors`. */
-const maxErrors = 10_000;
+const maxErrors = 100;
 const errorsInDetail = 5;
 
 function summarize(errors: ValidationError[]): string {
@@ -129,8 +129,14 @@ function summarize(errors: ValidationError[]): string {
     const line = error.line ? `, line ${error.line},` : '';
     return `${locationOf(error)}${line} ${error.message}`;
   });
-  const more = errors.length > listed.length ? `; and ${errors.length - listed.length} more` : '';
-  return `The request has ${errors.length === 1 ? '1 validation error' : `${errors.length} validation errors`}: ${listed.join('; ')}${more}.`;
+  const more =
+    errors.length > maxErrors ? '; and more' : errors.length > listed.length ? `; and ${errors.length - listed.length} more` : '';
+  return `The request has ${countOf(errors.length)}: ${listed.join('; ')}${more}.`;
+}
+
+function countOf(errors: number): string {
+  if (errors > maxErrors) return `more than ${maxErrors} validation errors, of which the first ${maxErrors} are listed`;
+  return errors === 1 ? '1 validation error' : `${errors} validation errors`;
 }
 
 function locationOf({ in: location, pointer, name }: ValidationError): string {

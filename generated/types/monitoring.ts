@@ -317,7 +317,7 @@ export interface paths {
         get?: never;
         /**
          * Change the password
-         * @description Sets a new password for the signed-in user and deletes the user's other sessions. The current session and API keys keep working.
+         * @description Sets a new password for the signed-in user and deletes all sessions of the user. The response sets the cookie of a new session, so this client stays signed in. API keys keep working.
          */
         put: operations["changePassword"];
         post?: never;
@@ -459,7 +459,7 @@ export interface components {
             detail: string;
             /**
              * Format: uri-reference
-             * @description The path of the request.
+             * @description The path of the request. A long path is cut.
              */
             instance: string;
             /** @description A stable, machine-readable error code. New codes may be added. */
@@ -471,12 +471,12 @@ export interface components {
              * @description The id of the resource that was created. Present only with the code `already_created`.
              */
             id?: number;
-            /** @description The validation errors. Present only with status 422. */
+            /** @description The validation errors. Present only with status 422. If there are more, `detail` says so. */
             errors?: components["schemas"]["Fault"][];
         };
         /** @description The settings of a new API key. */
         KeyCreate: {
-            /** @description A name that describes where the key is used. It cannot contain control characters. */
+            /** @description A name that describes where the key is used. It has at least one character other than spaces, and no control characters. */
             name: string;
             /** @description The scopes of the key: at least one, without duplicates. A write scope does not include the read scope. `websites:read` and `websites:write` are an extension for the website registry. */
             scopes: ("monitors:read" | "monitors:write" | "providers:read" | "providers:write" | "websites:read" | "websites:write")[];
@@ -589,7 +589,7 @@ export interface components {
         };
         /** @description The settings of a new monitor. */
         MonitorCreate: {
-            /** @description The display name. It cannot contain control characters. */
+            /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name: string;
             /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
             url: string;
@@ -615,9 +615,9 @@ export interface components {
         MonitorItem: {
             data: components["schemas"]["Monitor"];
         };
-        /** @description The settings to change. Absent fields keep their value. */
+        /** @description The settings to change. Absent fields keep their value. The other fields of a monitor are ignored, so that you can read a monitor, edit it and send it back. */
         MonitorUpdate: {
-            /** @description The display name. It cannot contain control characters. */
+            /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name?: string;
             /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor. */
             url?: string;
@@ -633,6 +633,38 @@ export interface components {
             interval?: number;
             /** @description False pauses the monitor, true resumes it. */
             is_active?: boolean;
+            /**
+             * Format: int64
+             * @description Ignored.
+             */
+            readonly id?: number;
+            /**
+             * @description Ignored.
+             * @enum {string}
+             */
+            readonly status?: "pending" | "up" | "down" | "paused";
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly last_checked_at?: string | null;
+            /**
+             * Format: int32
+             * @description Ignored.
+             */
+            readonly last_response_time_ms?: number | null;
+            /** @description Ignored. */
+            readonly last_error?: string | null;
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly created_at?: string;
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly updated_at?: string;
         };
         /** @description The monitor that was deleted. */
         MonitorDeleted: {
@@ -927,7 +959,7 @@ export interface components {
         ProviderItem: {
             data: components["schemas"]["Provider"];
         };
-        /** @description The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. `provider_type` cannot be changed. If a masked value is sent back unchanged, the stored value is kept. */
+        /** @description The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422. */
         ProviderUpdate: {
             /**
              * Format: email
@@ -946,6 +978,26 @@ export interface components {
             token?: string;
             /** @description Only for sms: the phone number in E.164 format. */
             phone_number?: string;
+            /**
+             * @description The type of the provider. It cannot be changed.
+             * @enum {string}
+             */
+            provider_type?: "email" | "slack" | "telegram" | "sms";
+            /**
+             * Format: int64
+             * @description Ignored.
+             */
+            readonly id?: number;
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly created_at?: string;
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly updated_at?: string;
         };
         /** @description The provider that was deleted. */
         ProviderDeleted: {
@@ -1132,6 +1184,16 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The headers are larger than 16 KiB, or there are more than 200. */
+        HeadersTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1424,7 +1486,12 @@ export interface components {
          */
         PageSize100: number;
         /**
-         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+         * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+         * @example "a4e624d686e03ed2"
+         */
+        ListIfNoneMatch: string;
+        /**
+         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
          * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
          */
         "Idempotency-Key": string;
@@ -1445,12 +1512,12 @@ export interface components {
         MonitorId: number;
         /**
          * @description Return 304 without a body if the settings and the state of the monitor still have this `ETag`, or one of several, separated by commas. `*` matches any version.
-         * @example "3.140"
+         * @example "monitor-5-3.140-2c26b46b68ffc68f"
          */
         MonitorIfNoneMatch: string;
         /**
-         * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. Only the part before the dot is compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
-         * @example "3.141"
+         * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
+         * @example "monitor-5-3.141-fd61a03af4f77d87"
          */
         MonitorIfMatch: string;
         /**
@@ -1460,17 +1527,22 @@ export interface components {
         ProviderId: number;
         /**
          * @description Return 304 without a body if the resource still has this `ETag`, or one of several, separated by commas. `*` matches any version.
-         * @example "2"
+         * @example "website-7-2-1b4f0e9851971998"
          */
         "If-None-Match": string;
         /**
-         * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-         * @example "3"
+         * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+         * @example "website-7-3-9f86d081884c7d65"
          */
         "If-Match": string;
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description A hash of the body. Send it in `If-None-Match` to get 304 if the response would be the same.
+         * @example "60303ae22b998861"
+         */
+        ListETag: string;
         /**
          * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
          * @example 01J9ZK3V7Q8W
@@ -1512,13 +1584,18 @@ export interface components {
          */
         "Retry-After": number;
         /**
+         * @description `true` if this is the stored response to an earlier request with the same `Idempotency-Key`. Otherwise absent.
+         * @example true
+         */
+        "Idempotent-Replayed": "true";
+        /**
          * @description The path of the new monitor, relative to the origin.
          * @example /api/monitors/5
          */
         MonitorLocation: string;
         /**
-         * @description The version of the monitor: the version of its settings, a dot, and the version of its state, which changes with every check. Send it in `If-None-Match` to get 304 if the monitor has not changed, or in `If-Match` to write only if its settings have not changed.
-         * @example "3.141"
+         * @description Identifies this state of the monitor: its kind and id, the version of its settings, a dot, the version of its state, which changes with every check, and a hash of the body. Send it in `If-None-Match` to get 304 if the monitor has not changed, or in `If-Match` to write only if its settings have not changed.
+         * @example "monitor-5-3.141-fd61a03af4f77d87"
          */
         MonitorETag: string;
         /**
@@ -1527,10 +1604,10 @@ export interface components {
          */
         ProviderLocation: string;
         /**
-         * @description The version of the resource. Send it in `If-None-Match` to get 304 if the resource has not changed, or in `If-Match` to write only if it has not changed.
-         * @example "3"
+         * @description Identifies this state of the provider: its kind, id and version, and a hash of the body. Send it in `If-None-Match` to get 304 if the provider has not changed, or in `If-Match` to write only if it has not changed.
+         * @example "provider-3-2-486ea46224d1bb4f"
          */
-        ETag: string;
+        ProviderETag: string;
         /**
          * @description The session cookie, set or cleared.
          * @example sitekeeper_session=q0Xy1n7rT5bK2mVd8cWf3hZp6sLg9aJu; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax
@@ -1560,7 +1637,13 @@ export interface operations {
                  */
                 pageSize: components["parameters"]["PageSize100"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1569,6 +1652,7 @@ export interface operations {
             /** @description One page of your keys. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -1581,11 +1665,26 @@ export interface operations {
                     "application/json": components["schemas"]["KeyPage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1595,7 +1694,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -1661,6 +1760,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidCreation"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1715,6 +1815,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1743,7 +1844,13 @@ export interface operations {
                  */
                 pageSize: number;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1752,6 +1859,7 @@ export interface operations {
             /** @description One page of your monitors. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -1764,12 +1872,27 @@ export interface operations {
                     "application/json": components["schemas"]["MonitorPage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MissingScope"];
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1779,7 +1902,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -1797,6 +1920,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     Location: components["headers"]["MonitorLocation"];
                     ETag: components["headers"]["MonitorETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1847,6 +1971,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1857,7 +1982,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Return 304 without a body if the settings and the state of the monitor still have this `ETag`, or one of several, separated by commas. `*` matches any version.
-                 * @example "3.140"
+                 * @example "monitor-5-3.140-2c26b46b68ffc68f"
                  */
                 "If-None-Match"?: components["parameters"]["MonitorIfNoneMatch"];
             };
@@ -1908,6 +2033,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1917,8 +2043,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. Only the part before the dot is compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3.141"
+                 * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "monitor-5-3.141-fd61a03af4f77d87"
                  */
                 "If-Match"?: components["parameters"]["MonitorIfMatch"];
             };
@@ -1963,6 +2089,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1972,8 +2099,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. Only the part before the dot is compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3.141"
+                 * @description Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "monitor-5-3.141-fd61a03af4f77d87"
                  */
                 "If-Match"?: components["parameters"]["MonitorIfMatch"];
             };
@@ -2010,6 +2137,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2066,6 +2194,7 @@ export interface operations {
             };
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2089,7 +2218,13 @@ export interface operations {
                  */
                 pageSize: components["parameters"]["PageSize100"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The id of the monitor, as returned when it is created or listed.
@@ -2104,6 +2239,7 @@ export interface operations {
             /** @description One page of incidents in the window. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2116,6 +2252,20 @@ export interface operations {
                     "application/json": components["schemas"]["IncidentPage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MissingScope"];
@@ -2123,6 +2273,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2141,7 +2292,13 @@ export interface operations {
                  */
                 pageSize: components["parameters"]["PageSize100"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path: {
                 /**
                  * @description The id of the monitor, as returned when it is created or listed.
@@ -2156,6 +2313,7 @@ export interface operations {
             /** @description One page of assignments. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2168,6 +2326,20 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationPage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MissingScope"];
@@ -2175,6 +2347,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2184,7 +2357,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -2207,6 +2380,7 @@ export interface operations {
             /** @description The provider was already assigned. The response contains the updated assignment. */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2222,6 +2396,7 @@ export interface operations {
             /** @description The new assignment. */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2244,6 +2419,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidCreation"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2311,6 +2487,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2329,7 +2506,13 @@ export interface operations {
                  */
                 pageSize: components["parameters"]["PageSize100"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2338,6 +2521,7 @@ export interface operations {
             /** @description One page of your providers. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2350,12 +2534,27 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderPage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MissingScope"];
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2365,7 +2564,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -2383,8 +2582,9 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     Location: components["headers"]["ProviderLocation"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ProviderETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2433,6 +2633,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2443,7 +2644,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Return 304 without a body if the resource still has this `ETag`, or one of several, separated by commas. `*` matches any version.
-                 * @example "2"
+                 * @example "website-7-2-1b4f0e9851971998"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
@@ -2462,7 +2663,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ProviderETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2478,7 +2679,7 @@ export interface operations {
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ProviderETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2494,6 +2695,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2503,8 +2705,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3"
+                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "website-7-3-9f86d081884c7d65"
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
@@ -2527,7 +2729,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
-                    ETag: components["headers"]["ETag"];
+                    ETag: components["headers"]["ProviderETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2549,6 +2751,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2558,8 +2761,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3"
+                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "website-7-3-9f86d081884c7d65"
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
@@ -2596,6 +2799,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2636,6 +2840,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             /** @description The receiving service rejected the message or could not be reached. `detail` contains its reply. */
             502: {
@@ -2677,7 +2882,13 @@ export interface operations {
     showSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2686,6 +2897,7 @@ export interface operations {
             /** @description The session. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2698,9 +2910,24 @@ export interface operations {
                     "application/json": components["schemas"]["SessionItem"];
                 };
             };
+            /** @description The session still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             401: components["responses"]["SessionRequired"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2742,6 +2969,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2775,6 +3003,7 @@ export interface operations {
             403: components["responses"]["CrossOrigin"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2792,9 +3021,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password was changed. The response contains the current session, which keeps working. */
+            /** @description The password was changed. The response contains the new session. */
             200: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2829,6 +3059,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -2897,6 +3128,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

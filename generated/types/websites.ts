@@ -113,8 +113,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A website and its settings. */
-        Website: {
+        /** @description A website in a list. Long settings are left out, so that a page stays small; `GET /websites/{id}` returns them. */
+        ListedWebsite: {
             /**
              * Format: int64
              * @description The id of the website. Ids increase with creation time.
@@ -142,10 +142,10 @@ export interface components {
              * @enum {integer}
              */
             exclude_bots: 0 | 1;
-            /** @description The query parameters to exclude, one per line. Empty if there are none. */
-            exclude_params: string;
-            /** @description The IP addresses and CIDR ranges to exclude, one per line. Empty if there are none. */
-            exclude_ips: string;
+            /** @description The query parameters to exclude, one per line. Empty if there are none. Null if they are longer than 8 KiB as JSON. */
+            exclude_params: string | null;
+            /** @description The IP addresses and CIDR ranges to exclude, one per line. Empty if there are none. Null if they are longer than 8 KiB as JSON. */
+            exclude_ips: string | null;
             /** @description Whether the website is marked as a favorite. */
             favorite: boolean;
             /**
@@ -158,6 +158,8 @@ export interface components {
              * @description When the settings last changed.
              */
             updated_at: string;
+            /** @description The names of the fields that are null because they are too long for a list. */
+            omitted_fields: ("exclude_params" | "exclude_ips")[];
         };
         /** @description Links to other pages of the list, as paths relative to the origin. They keep your other query parameters. A link is `null` if there is no such page. */
         Links: {
@@ -206,7 +208,7 @@ export interface components {
         };
         /** @description One page of websites. */
         WebsitePage: {
-            data: components["schemas"]["Website"][];
+            data: components["schemas"]["ListedWebsite"][];
             links: components["schemas"]["Links"];
             meta: components["schemas"]["WebsitePageMeta"];
         };
@@ -249,7 +251,7 @@ export interface components {
             detail: string;
             /**
              * Format: uri-reference
-             * @description The path of the request.
+             * @description The path of the request. A long path is cut.
              */
             instance: string;
             /** @description A stable, machine-readable error code. New codes may be added. */
@@ -261,7 +263,7 @@ export interface components {
              * @description The id of the resource that was created. Present only with the code `already_created`.
              */
             id?: number;
-            /** @description The validation errors. Present only with status 422. */
+            /** @description The validation errors. Present only with status 422. If there are more, `detail` says so. */
             errors?: components["schemas"]["Fault"][];
         };
         /** @description The settings of a new website. */
@@ -294,10 +296,56 @@ export interface components {
              * @enum {integer}
              */
             exclude_bots: 0 | 1;
-            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed. */
+            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, control characters, `&`, `=` or `#`. Empty lines and duplicates are removed. */
             exclude_params?: string;
-            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Empty lines and duplicates are removed. */
+            /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Each is stored in its usual spelling, such as `2001:db8::/32`. Empty lines and duplicates are removed. */
             exclude_ips?: string;
+        };
+        /** @description A website and its settings. */
+        Website: {
+            /**
+             * Format: int64
+             * @description The id of the website. Ids increase with creation time.
+             */
+            id: number;
+            /** @description The normalized domain: lower case, ASCII, without a leading `www.`. */
+            domain: string;
+            /**
+             * Format: int32
+             * @description Who can see the statistics: 0 public, 1 private, 2 password-protected.
+             * @enum {integer}
+             */
+            privacy: 0 | 1 | 2;
+            /** @description Whether a password is set. The password itself is never returned. */
+            has_password: boolean;
+            /**
+             * Format: int32
+             * @description Periodic e-mail reports: 0 disabled, 1 enabled. The setting is stored, but no reports are sent yet.
+             * @enum {integer}
+             */
+            email: 0 | 1;
+            /**
+             * Format: int32
+             * @description Whether common bots are excluded from the statistics: 0 no, 1 yes.
+             * @enum {integer}
+             */
+            exclude_bots: 0 | 1;
+            /** @description The query parameters to exclude, one per line. Empty if there are none. */
+            exclude_params: string;
+            /** @description The IP addresses and CIDR ranges to exclude, one per line. Empty if there are none. */
+            exclude_ips: string;
+            /** @description Whether the website is marked as a favorite. */
+            favorite: boolean;
+            /**
+             * Format: date-time
+             * @description When the website was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the settings last changed.
+             */
+            updated_at: string;
         };
         /** @description One website. */
         WebsiteItem: {
@@ -328,11 +376,11 @@ export interface components {
              * @enum {integer}
              */
             exclude_bots?: 0 | 1;
-            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. */
+            /** @description The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, control characters, `&`, `=` or `#`. */
             exclude_params?: string;
             /** @description The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. */
             exclude_ips?: string;
-            /** @description Whether the website is marked as a favorite. */
+            /** @description Whether the website is marked as a favorite: `true`, `True` or `1`, or `false`, `False` or `0`. */
             favorite?: boolean;
         };
         /** @description The website that was deleted. */
@@ -449,6 +497,16 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The headers are larger than 16 KiB, or there are more than 200. */
+        HeadersTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -594,7 +652,12 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+         * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+         * @example "a4e624d686e03ed2"
+         */
+        ListIfNoneMatch: string;
+        /**
+         * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
          * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
          */
         "Idempotency-Key": string;
@@ -605,17 +668,22 @@ export interface components {
         Id: number;
         /**
          * @description Return 304 without a body if the resource still has this `ETag`, or one of several, separated by commas. `*` matches any version.
-         * @example "2"
+         * @example "website-7-2-1b4f0e9851971998"
          */
         "If-None-Match": string;
         /**
-         * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-         * @example "3"
+         * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+         * @example "website-7-3-9f86d081884c7d65"
          */
         "If-Match": string;
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description A hash of the body. Send it in `If-None-Match` to get 304 if the response would be the same.
+         * @example "60303ae22b998861"
+         */
+        ListETag: string;
         /**
          * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
          * @example 01J9ZK3V7Q8W
@@ -657,13 +725,18 @@ export interface components {
          */
         "Retry-After": number;
         /**
+         * @description `true` if this is the stored response to an earlier request with the same `Idempotency-Key`. Otherwise absent.
+         * @example true
+         */
+        "Idempotent-Replayed": "true";
+        /**
          * @description The path of the new resource, relative to the origin.
          * @example /api/v1/websites/7
          */
         Location: string;
         /**
-         * @description The version of the resource. Send it in `If-None-Match` to get 304 if the resource has not changed, or in `If-Match` to write only if it has not changed.
-         * @example "3"
+         * @description Identifies this state of the resource: its kind, id and version, and a hash of the body. Send it in `If-None-Match` to get 304 if the resource has not changed, or in `If-Match` to write only if it has not changed.
+         * @example "website-7-3-9f86d081884c7d65"
          */
         ETag: string;
     };
@@ -675,7 +748,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Return only websites whose domain contains this text. The search ignores case, and `%` and `_` have no special meaning. An empty value means no filter.
+                 * @description Return only websites whose domain contains this text, in its ASCII or its Unicode form. The search ignores case, and `%` and `_` have no special meaning. An empty value means no filter.
                  * @example example
                  */
                 search?: string;
@@ -685,7 +758,7 @@ export interface operations {
                  */
                 search_by: "domain";
                 /**
-                 * @description Return only favorites (`true` or `1`) or only the other websites (`false` or `0`).
+                 * @description Return only favorites (`true`, `True` or `1`) or only the other websites (`false`, `False` or `0`).
                  * @example true
                  */
                 favorite?: boolean;
@@ -710,7 +783,13 @@ export interface operations {
                  */
                 page: number;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -719,6 +798,7 @@ export interface operations {
             /** @description One page of your websites. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -731,12 +811,27 @@ export interface operations {
                     "application/json": components["schemas"]["WebsitePage"];
                 };
             };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["MalformedQuery"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MissingScope"];
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -746,7 +841,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+                 * @description A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
                  * @example 5f0c7f3e-5a0b-4c5e-9d3e-1a2b3c4d5e6f
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -764,6 +859,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -781,7 +877,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
             406: components["responses"]["NotAcceptable"];
-            /** @description You already have this domain, you have reached your quota of websites, or a request with the same `Idempotency-Key` is still in progress. */
+            /** @description You already have this domain, you have reached your quota of websites, or a request with the same `Idempotency-Key` is still in progress or has created a website whose response was too large to store. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -814,6 +910,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -824,7 +921,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Return 304 without a body if the resource still has this `ETag`, or one of several, separated by commas. `*` matches any version.
-                 * @example "2"
+                 * @example "website-7-2-1b4f0e9851971998"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
@@ -875,6 +972,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -884,8 +982,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3"
+                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "website-7-3-9f86d081884c7d65"
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
@@ -944,6 +1042,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -953,8 +1052,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3"
+                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "website-7-3-9f86d081884c7d65"
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
@@ -991,6 +1090,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1000,8 +1100,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
-                 * @example "3"
+                 * @description Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
+                 * @example "website-7-3-9f86d081884c7d65"
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
@@ -1060,6 +1160,7 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1107,6 +1208,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -1117,7 +1219,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Return 304 without a body if the resource still has this `ETag`, or one of several, separated by commas. `*` matches any version.
-                 * @example "2"
+                 * @example "website-7-2-1b4f0e9851971998"
                  */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
@@ -1168,6 +1270,7 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

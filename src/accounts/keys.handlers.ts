@@ -25,7 +25,7 @@ export const keyHandlers: Handlers<KeyOperations, UserDatabase> = {
     const { key, row } = await db.transaction((em) =>
       createKey(em, { userId, name: body.name, scopes: body.scopes, expiresAt, createdBy: caller.key?.id ?? null }),
     );
-    return { body: { data: { ...apiKeyView(row), key } }, createdId: row.id };
+    return { body: { data: { ...apiKeyView(row), key } }, created: { name: 'API key', id: row.id }, containsSecret: true };
   },
 
   async deleteKey({ path }, { caller, db }) {

@@ -20,13 +20,7 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
     async createSession({ body }, { address }) {
       const userId = await signIn.check(body.email, body.password, address);
       if (userId === undefined) throw wrongCredentials();
-      const sessionToken = newSessionToken();
-      return database.asUser(userId, async (em) => {
-        const row = em.create(SessionEntity, { userId, tokenHash: hashKey(sessionToken) });
-        await em.flush();
-        const session = { id: row.id, createdAtMs: row.createdAt.getTime(), lastUsedAtMs: row.lastUsedAt.getTime() };
-        return { body: { data: await sessionView(em, userId, session) }, sessionToken };
-      });
+      return database.asUser(userId, (em) => startSession(em, userId));
     },
 
     async showSession(_, { caller, db }) {
@@ -42,17 +36,25 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
       const { email } = await db.transaction((em) => findById(em, UserEntity, caller.userId));
       if ((await signIn.check(email, body.current, address)) === undefined) throw new InvalidRequest([wrongCurrentPassword]);
       const passwordHash = await hashPassword(body.new);
-      const session = sessionOf(caller);
       return db.transaction(async (em) => {
         await em.nativeUpdate(UserEntity, { id: caller.userId }, { passwordHash });
-        await em.nativeDelete(SessionEntity, { id: { $ne: session.id } });
-        return { body: { data: await sessionView(em, caller.userId, session) }, revokesCredentials: true };
+        // Also this session: somebody may have stolen its token.
+        await em.nativeDelete(SessionEntity, {});
+        return { ...(await startSession(em, caller.userId)), revokesCredentials: true };
       });
     },
   };
 }
 
 const wrongCurrentPassword = { in: 'body', pointer: '/current', code: 'wrong_password', message: 'is not the current password' } as const;
+
+async function startSession(em: SqlEntityManager, userId: number) {
+  const sessionToken = newSessionToken();
+  const row = em.create(SessionEntity, { userId, tokenHash: hashKey(sessionToken) });
+  await em.flush();
+  const session = { id: row.id, createdAtMs: row.createdAt.getTime(), lastUsedAtMs: row.lastUsedAt.getTime() };
+  return { body: { data: await sessionView(em, userId, session) }, sessionToken };
+}
 
 function sessionOf({ session }: Caller): NonNullable<Caller['session']> {
   if (!session) throw new Error('An operation that accepts only sessions was called without one.');

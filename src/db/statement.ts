@@ -81,10 +81,10 @@ export function selectPage<Item>(
   ];
 }
 
-/** Returns the columns of an entity, each renamed to its property. */
-export function columnsOf<Item>(entity: EntitySchema<Item>): string {
+/** Returns the columns of an entity, each renamed to its property. `change` replaces a column by an expression. */
+export function columnsOf<Item>(entity: EntitySchema<Item>, change = (column: string) => column): string {
   return Object.keys(entity.meta.properties)
-    .map((property) => [property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), property])
+    .map((property) => [change(property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)), property])
     .map(([column, property]) => (column === property ? column : `${column} as "${property}"`))
     .join(', ');
 }
@@ -92,7 +92,7 @@ export function columnsOf<Item>(entity: EntitySchema<Item>): string {
 const textsByEntity = new WeakMap<object, Map<string, string>>();
 
 /** Builds each text once: prepared statements are looked up by their text, and the same string object compares fastest. */
-function cachedText(entity: object, key: string, build: () => string): string {
+export function cachedText(entity: object, key: string, build: () => string): string {
   const texts = textsByEntity.get(entity) ?? new Map<string, string>();
   textsByEntity.set(entity, texts);
   const text = texts.get(key) ?? build();

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { type Caller, isCallerDeleted, revokedCredential } from '../auth/caller.ts';
 import type { Operation } from './contract.ts';
-import { allowedVersions, matchesETag, requireVersion } from './etags.ts';
+import { allowedVersions, etagOf, matchesETag, requireVersion } from './etags.ts';
 import { type AnyInput, idempotencyKeyOf } from './input.ts';
 import type { HandlerContext, HandlerResult } from './operations.ts';
 import { type ApiDefinition, createPipeline, type PipelineDeps } from './pipeline.ts';
@@ -15,16 +15,17 @@ export interface Api extends ApiDefinition {
 /** The data access that an API needs. It is passed in, so that http/ does not depend on the database. */
 export interface DataAccess<Db> {
   forUser(userId: number): Db;
-  /** Runs `work` in one transaction, unless the same request has succeeded before: then that result is returned. */
+  /** Runs `work`, unless the same request has succeeded before: then that result is returned. */
   runIdempotent(request: IdempotentRequest, work: (db: Db) => Promise<AnyResult>): Promise<AnyResult>;
 }
 
 export interface IdempotentRequest {
   userId: number;
-  operation: string;
+  method: string;
+  path: string;
   /** The Idempotency-Key. */
   key: string;
-  /** Everything in which two requests to the same operation can differ. */
+  /** Everything else in which two requests can differ. */
   content: string;
 }
 
@@ -71,27 +72,31 @@ function runHandler<Db>(
     handler(input, {
       caller,
       address: clientAddress(ctx),
-      versions: allowedVersions(ifMatch),
+      allowedVersions: (kind, id) => allowedVersions(ifMatch, kind, id),
       requireVersion: (version) => requireVersion(ifMatch, version),
       db,
     });
   const key = idempotencyKeyOf(input);
   if (key === undefined) return run(data.forUser(userId));
-  return data.runIdempotent({ userId, operation: operation.id, key, content: JSON.stringify([input.path, input.body]) }, run);
+  return data.runIdempotent({ userId, method: operation.method, path: ctx.path, key, content: JSON.stringify(input.body) ?? '' }, run);
 }
 
 function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { sessionCookie }: PipelineDeps) {
-  ctx.res.setHeader('Cache-Control', 'private, no-cache');
-  if (result.sessionToken !== undefined) sessionCookie.write(ctx, result.sessionToken);
-  if (result.location !== undefined) ctx.res.setHeader('Location', result.location);
-  if (result.version !== undefined) {
-    ctx.res.setHeader('ETag', `"${result.version}"`);
-    if (operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], result.version)) {
+  const { version, location, sessionToken, replayed, containsSecret, isNew } = result;
+  const body = JSON.stringify(result.body);
+  ctx.res.setHeader('Cache-Control', containsSecret ? 'no-store' : 'private, no-cache');
+  if (sessionToken !== undefined) sessionCookie.write(ctx, sessionToken);
+  if (location !== undefined) ctx.res.setHeader('Location', location);
+  if (replayed) ctx.res.setHeader('Idempotent-Replayed', 'true');
+  if (version !== undefined || operation.method === 'GET') {
+    const etag = etagOf(body, version);
+    ctx.res.setHeader('ETag', etag);
+    if (operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag)) {
       ctx.status = 304;
       return;
     }
   }
-  ctx.status = (result.created === true ? operation.successStatuses.at(-1) : operation.successStatuses[0]) ?? 200;
+  ctx.status = (isNew === false ? operation.successStatuses[0] : operation.successStatuses.at(-1)) ?? 200;
   ctx.res.setHeader('Content-Type', 'application/json');
-  ctx.body = JSON.stringify(result.body);
+  ctx.body = body;
 }

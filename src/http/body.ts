@@ -7,7 +7,10 @@ import { type FormField, parseUrlencoded } from './urlencoded.ts';
 export const maxBodyBytes = 256 * 1024;
 
 /** A parsed body: a JSON value, or the fields of a form in the order they were sent. */
-export type Body = { json: unknown } | { form: FormField[] };
+export type Body = ({ json: unknown } | { form: FormField[] }) & { bytes: number };
+
+/** No form of the contract has that many fields. The rest of a larger form is not parsed: it is rejected anyway. */
+const maxFormFields = 1000;
 
 // koa-body only reads the bytes ('binary' maps each byte to one character). They are decoded and parsed below, with stricter
 // rules than those of its parsers.
@@ -37,9 +40,11 @@ export function requireMediaType(ctx: Context, operation: Operation) {
 /** Returns the parsed body, or undefined if there is none. */
 export async function readBody(ctx: Context, operation: Operation): Promise<Body | undefined> {
   if (!operation.body || !hasBody(ctx)) return undefined;
-  const text = decodeUtf8(await bytesOf(ctx));
-  if (operation.body.mediaType === 'application/x-www-form-urlencoded') return { form: parseUrlencoded(text, 'The form') };
-  return text === '' ? undefined : { json: parseJson(text) };
+  const bytes = await bytesOf(ctx);
+  const text = decodeUtf8(bytes);
+  if (operation.body.mediaType === 'application/x-www-form-urlencoded')
+    return { form: parseUrlencoded(text, 'The form', maxFormFields), bytes: bytes.length };
+  return text === '' ? undefined : { json: parseJson(text), bytes: bytes.length };
 }
 
 function hasBody(ctx: Context): boolean {
@@ -89,18 +94,36 @@ function parseJson(text: string): unknown {
  * either accept equal values or recurse once per level.
  */
 function findDuplicateKey(text: string): string | undefined {
+  /** The keys of each open object. An array has an entry as well, which stays empty. */
   const open: (Set<string> | undefined)[] = [];
-  for (const [token, colon] of text.matchAll(/[{}[\]]|"(?:[^"\\]+|\\.)*"(\s*:)?/g)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '[') open.push(undefined);
-    else if (token === '}' || token === ']') open.pop();
-    else if (colon) {
-      const quoted = token.slice(0, -colon.length);
-      const key = JSON.parse(quoted) as string;
-      const keys = open.at(-1);
-      if (keys?.has(key)) return quoted;
-      keys?.add(key);
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (character === '{' || character === '[') open.push(undefined);
+    else if (character === '}' || character === ']') open.pop();
+    else if (character === '"') {
+      const end = endOfString(text, index);
+      if (isFollowedByColon(text, end)) {
+        const quoted = text.slice(index, end);
+        const key = JSON.parse(quoted) as string;
+        const keys = open.at(-1) ?? new Set();
+        if (keys.has(key)) return quoted;
+        open[open.length - 1] = keys.add(key);
+      }
+      index = end - 1;
     }
   }
   return undefined;
+}
+
+/** Returns the index after the closing quote of the string that starts at `start`. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  return index + 1;
+}
+
+function isFollowedByColon(text: string, start: number): boolean {
+  let index = start;
+  while (text[index] === ' ' || text[index] === '\n' || text[index] === '\r' || text[index] === '\t') index++;
+  return text[index] === ':';
 }

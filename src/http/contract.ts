@@ -19,11 +19,20 @@ export interface Operation {
   /** The credentials it accepts. None means that it is public. */
   credentials: ('bearerKey' | 'sessionCookie')[];
   parameters: Parameter[];
-  body?: { mediaType: string; fields: Record<string, { type?: string }>; variants?: Variants };
+  body?: OperationBody;
   /** The 2xx statuses, in ascending order. */
   successStatuses: number[];
   /** Compiled at the first call. */
   validators(): ValidateFunction[];
+}
+
+export interface OperationBody {
+  mediaType: string;
+  schema: BodySchema;
+  fields: Record<string, { type?: string }>;
+  /** The fields that clients may send back as they were read. They are validated and then ignored. */
+  readOnlyFields: string[];
+  variants?: Variants;
 }
 
 /** The variants of a body with a discriminator, such as the provider types: the fields of each, by the discriminator's value. */
@@ -118,7 +127,7 @@ function toOperation(source: DocumentOperation, validatorsOf: (id: string) => Va
     scopes: (source as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (source.parameters ?? []) as Parameter[],
-    ...(requestBody && media && { body: { mediaType: media[0], ...fieldsOf(media[1].schema) } }),
+    ...(requestBody && media && { body: { mediaType: media[0], schema: media[1].schema, ...fieldsOf(media[1].schema) } }),
     successStatuses: Object.keys(source.responses ?? {})
       .map(Number)
       .filter((status) => status < 300)
@@ -127,17 +136,25 @@ function toOperation(source: DocumentOperation, validatorsOf: (id: string) => Va
   };
 }
 
-interface BodySchema {
-  properties?: Record<string, { type?: string; enum?: string[] }>;
+export interface BodySchema {
+  type?: string;
+  enum?: string[];
+  readOnly?: boolean;
+  maxLength?: number;
+  maxItems?: number;
+  items?: BodySchema;
+  properties?: Record<string, BodySchema>;
   oneOf?: BodySchema[];
+  anyOf?: BodySchema[];
   discriminator?: { propertyName: string };
 }
 
-function fieldsOf({ properties = {}, oneOf = [], discriminator }: BodySchema): Pick<NonNullable<Operation['body']>, 'fields' | 'variants'> {
-  if (!discriminator) return { fields: properties };
+function fieldsOf({ properties = {}, oneOf = [], discriminator }: BodySchema): Omit<OperationBody, 'mediaType' | 'schema'> {
+  const readOnlyFields = Object.keys(properties).filter((name) => properties[name]?.readOnly);
+  if (!discriminator) return { fields: properties, readOnlyFields };
   const { propertyName } = discriminator;
   const fields = oneOf.map(({ properties = {} }) => [properties[propertyName]?.enum?.[0] ?? '', Object.keys(properties)] as const);
-  return { fields: properties, variants: { discriminator: propertyName, fields: Object.fromEntries(fields) } };
+  return { fields: properties, readOnlyFields, variants: { discriminator: propertyName, fields: Object.fromEntries(fields) } };
 }
 
 function methodsOf(operations: Map<string, Operation>): string[] {

@@ -1,9 +1,10 @@
 import type { Context } from 'koa';
 import { InvalidRequest, type ValidationError } from '../errors.ts';
 import type { Body } from './body.ts';
+import { cutToBounds } from './bounds.ts';
 import type { Operation } from './contract.ts';
 import { type FormField, parseUrlencoded } from './urlencoded.ts';
-import { dropRedundant, escapePointer, findInvalidCharacters, validationErrorsOf } from './validation-errors.ts';
+import { dropRedundant, escapePointer, findInvalidCharacters, pointerTo, validationErrorsOf } from './validation-errors.ts';
 
 type Values = Record<string, unknown>;
 
@@ -42,14 +43,17 @@ export function readInput(
   }
   const value = bodyValue(operation, body, errors);
   const validated = { path, query, header, ...(value !== undefined && { requestBody: value }) };
-  errors.push(...idempotencyKeyErrors(header));
   // Invalid characters come first, because they are the reason for other errors at the same location.
-  errors.push(...findInvalidCharacters(validated));
+  const found = [errors, idempotencyKeyErrors(header), findInvalidCharacters(validated)];
   for (const validate of operation.validators()) {
-    if (!validate(validated)) errors.push(...validationErrorsOf(validate.errors ?? [], operation));
+    if (!validate(validated)) found.push(validationErrorsOf(validate.errors ?? [], operation));
   }
-  if (rules && typeof value === 'object' && value !== null) errors.push(...ruleErrors(rules, value as Values, errors));
-  if (errors.length > 0) throw new InvalidRequest(dropRedundant(errors));
+  if (isObject(value)) {
+    if (rules) found.push(ruleErrors(rules, value, found.flat()));
+    for (const name of operation.body?.readOnlyFields ?? []) delete value[name];
+  }
+  const all = found.flat();
+  if (all.length > 0) throw new InvalidRequest(dropRedundant(all));
   return { path, query, header, body: value, url: { path: ctx.path, query: ctx.querystring } };
 }
 
@@ -75,20 +79,37 @@ function ruleErrors(rules: AnyRules, body: Values, errors: ValidationError[]): V
   return rules(valid).filter((error) => !invalid.has(fieldOf(error)));
 }
 
-function bodyValue(operation: Operation, body: Body | undefined, errors: ValidationError[]): unknown {
-  if (!operation.body) return undefined;
-  if (operation.body.mediaType !== 'application/x-www-form-urlencoded') return body && 'json' in body ? body.json : undefined;
-  return parseForm(body && 'form' in body ? body.form : [], operation.body.fields, errors);
+function isObject(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null;
+}
+
+function bodyValue({ body: declared }: Operation, body: Body | undefined, errors: ValidationError[]): unknown {
+  if (!declared) return undefined;
+  if (declared.mediaType === 'application/x-www-form-urlencoded') {
+    const form = parseForm(body && 'form' in body ? body.form : [], declared.fields, errors);
+    return cutToBounds(form, declared.schema, body?.bytes ?? 0);
+  }
+  return body && 'json' in body ? cutToBounds(body.json, declared.schema, body.bytes) : undefined;
 }
 
 function parseForm(formFields: FormField[], fields: Record<string, { type?: string }>, errors: ValidationError[]): Values {
   const form: Values = Object.create(null);
   for (const [name, value] of formFields) {
-    if (name in form) errors.push({ in: 'body', pointer: `/${escapePointer(name)}`, ...repeated });
+    if (name in form) errors.push({ in: 'body', pointer: pointerTo(name), ...repeated });
     form[name] = parseValue(value, Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
   }
   return form;
 }
+
+/** Python writes True and False. */
+const booleans = new Map([
+  ['true', true],
+  ['True', true],
+  ['1', true],
+  ['false', false],
+  ['False', false],
+  ['0', false],
+]);
 
 /**
  * Parses text as the type that the contract declares. Text that is not of that type is returned as it is, and the schema then
@@ -96,6 +117,6 @@ function parseForm(formFields: FormField[], fields: Record<string, { type?: stri
  */
 function parseValue(text: string, type: string | undefined): unknown {
   if (type === 'integer') return /^(0|-?[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
-  if (type === 'boolean') return ({ true: true, '1': true, false: false, '0': false } as Record<string, boolean>)[text] ?? text;
+  if (type === 'boolean') return booleans.get(text) ?? text;
   return text;
 }

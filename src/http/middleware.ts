@@ -9,6 +9,7 @@ import { requestIdOf } from './request-id.ts';
 export const assignRequestId: Middleware = (ctx, next) => {
   ctx.state.requestId = requestIdOf(ctx.get('X-Request-Id'));
   ctx.res.setHeader('X-Request-Id', ctx.state.requestId);
+  ctx.res.setHeader('X-Content-Type-Options', 'nosniff');
   return next();
 };
 

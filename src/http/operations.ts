@@ -23,6 +23,13 @@ export interface Input<Operation extends AnyOperation> {
   url: { path: string; query: string };
 }
 
+/** A version of one resource. The number of a monitor has two parts, "settings.state". */
+export interface ResourceVersion {
+  kind: 'website' | 'monitor' | 'provider';
+  id: number;
+  number: number | string;
+}
+
 /** What a handler gets besides its input. `Db` is the database limited to the caller's rows; it is opaque to http/. */
 export interface HandlerContext<Db> {
   caller: Caller;
@@ -30,21 +37,31 @@ export interface HandlerContext<Db> {
   address: string;
   db: Db;
   /** Throws unless If-Match allows this version. Call it in the transaction that writes. */
-  requireVersion(version: string): void;
-  /** The versions that If-Match allows, for use in a conditional write. Undefined allows any. */
-  versions: number[] | undefined;
+  requireVersion(version: ResourceVersion): void;
+  /** The version numbers of a website that If-Match allows, for use in a conditional write. Undefined allows any. */
+  allowedVersions(kind: 'website', id: number): number[] | undefined;
+}
+
+/** `name` is the word for it in messages: website, API key. */
+export interface CreatedResource {
+  name: string;
+  id: number;
 }
 
 export interface HandlerResult<Body> {
   body: Body;
   /** The URL of the created resource. */
   location?: string;
-  /** The version of the resource; becomes its ETag. */
-  version?: string;
-  /** For operations that either create or update: which of the two happened. */
-  created?: boolean;
-  /** Set when the body contains a secret, which must not be stored: a repeated request gets this id instead. */
-  createdId?: number;
+  /** Becomes part of the ETag. */
+  version?: ResourceVersion;
+  /** For operations that either create or update: false if they have updated. */
+  isNew?: boolean;
+  /** The resource that was created. A repeated request whose response is not stored gets its id. */
+  created?: CreatedResource;
+  /** The body contains a secret, which must not be stored. */
+  containsSecret?: true;
+  /** The result of an earlier request with the same Idempotency-Key. */
+  replayed?: true;
   /** A key or session of the caller's user was deleted, so the cached credentials of this user are dropped. */
   revokesCredentials?: true;
   /** The session cookie to set; null clears it. */

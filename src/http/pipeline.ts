@@ -46,6 +46,7 @@ export async function createPipeline(
 
   return async (ctx, next) => {
     if (ctx.path !== basePath && !ctx.path.startsWith(`${basePath}/`)) return next();
+    ctx.res.setHeader('Vary', 'Authorization, Cookie, Origin'); // Without it, a cache could give one user's response to another.
     const match = contract.match(ctx.method, ctx.path.slice(basePath.length));
     if (!match) return rejectAnonymous(new UnknownPath(), ctx, deps); // 404
     if ('allow' in match) return handleUndeclaredMethod(match.allow, ctx, deps); // 405

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { AlreadyCreated, InvalidRequest, type ProblemCode, type ProblemError, RetryLaterError } from '../errors.ts';
+import { redactKeys } from '../telemetry/redact.ts';
 
 /** The only place that maps a problem code to its status and title. */
 export const problems: Record<ProblemCode, { status: number; title: string }> = {
@@ -24,7 +25,7 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   domain_taken: { status: 409, title: 'Domain already registered' },
   quota_exceeded: { status: 409, title: 'Quota exceeded' },
   email_taken: { status: 409, title: 'E-mail address already in use' },
-  already_created: { status: 409, title: 'Key already created' },
+  already_created: { status: 409, title: 'Already created' },
   monitor_paused: { status: 409, title: 'Monitor is paused' },
   request_in_progress: { status: 409, title: 'Request in progress' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
@@ -54,9 +55,16 @@ export interface ProblemBody {
 
 const notInPath = /[^\w!$&'()*+,;=:@/.~%-]|%(?![\da-f]{2})/gi;
 
-/** Encodes the characters that RFC 3986 does not allow in a path. The result is a valid URI reference. */
+const maxPathLength = 2048;
+
+/** Encodes the characters that RFC 3986 does not allow in a path, and cuts a long path. The result is a valid URI reference. */
 export function encodePath(path: string): string {
-  return path.replace(notInPath, encodeURIComponent);
+  return path
+    .slice(0, maxPathLength)
+    .toWellFormed()
+    .replace(notInPath, encodeURIComponent)
+    .slice(0, maxPathLength)
+    .replace(/%[\da-f]?$/i, '');
 }
 
 /** Builds the body of RFC 9457. */
@@ -75,6 +83,11 @@ export function problemBody(problem: ProblemError, about: { publicUrl: string; i
   };
 }
 
+/** Serializes a problem. What it repeats of the request, such as the path, can contain an API key. */
+export function serializeProblem(body: ProblemBody): string {
+  return redactKeys(JSON.stringify(body));
+}
+
 export function writeProblem(ctx: Context, problem: ProblemError, publicUrl: string) {
   const body = problemBody(problem, { publicUrl, instance: ctx.path, requestId: ctx.state.requestId });
   ctx.status = body.status;
@@ -84,5 +97,5 @@ export function writeProblem(ctx: Context, problem: ProblemError, publicUrl: str
   if (problem instanceof RetryLaterError) ctx.res.setHeader('Retry-After', String(problem.retryAfterSeconds));
   // The rest of the body is not read, and would be parsed as the next request on this connection.
   if (problem.code === 'body_too_large') ctx.res.setHeader('Connection', 'close');
-  ctx.body = JSON.stringify(body);
+  ctx.body = serializeProblem(body);
 }

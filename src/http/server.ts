@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { type ProblemCode, ProblemError } from '../errors.ts';
-import { problemBody } from './problems.ts';
+import { problemBody, serializeProblem } from './problems.ts';
 import { newRequestId } from './request-id.ts';
 
 /** The server cannot listen. The message tells the operator what to change. */
@@ -75,6 +75,8 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
     },
     onRequest,
   );
+  // A client that closes its sending side after the request still waits for the response. Node's types lack this property.
+  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => closeGracefully(socket); // Node calls it after a response with Connection: close.
   });
@@ -135,9 +137,16 @@ type EarlyProblem = [code: ProblemCode, detail: string];
 
 function protocolProblem({ rawHeaders, headers, httpVersion }: IncomingMessage): EarlyProblem | undefined {
   if (rawHeaders.length / 2 > maxHeaderCount) return ['headers_too_large', `A request can have at most ${maxHeaderCount} headers.`];
-  if (headers.host === undefined && httpVersion === '1.1') return ['malformed_request', 'The Host header is missing.'];
+  if (headers.host === undefined) return httpVersion === '1.1' ? ['malformed_request', 'The Host header is missing.'] : undefined;
+  // `headers` contains only the first of several. A proxy may have looked at another one.
+  if (rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1)
+    return ['malformed_request', 'The Host header must not be given more than once.'];
+  if (!validHost.test(headers.host)) return ['malformed_request', 'The Host header is not a host name with an optional port.'];
   return undefined;
 }
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
+const validHost = /^(?:[\w.~%!$&'()*+,;=-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
 function respondUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
   response.setHeader('Retry-After', '1');
@@ -148,7 +157,8 @@ function respondWithProblem(request: IncomingMessage, response: ServerResponse, 
   const body = bodyOf(problem, pathOf(request), publicUrl);
   response.statusCode = body.status;
   response.setHeader('Content-Type', 'application/problem+json').setHeader('X-Request-Id', body.request_id);
-  response.end(JSON.stringify(body));
+  response.setHeader('X-Content-Type-Options', 'nosniff').setHeader('Cache-Control', 'no-store');
+  response.end(serializeProblem(body));
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
@@ -168,9 +178,10 @@ function handleClientError(error: NodeJS.ErrnoException, socket: Socket, publicU
 
 function rejectSocket(socket: Socket, problem: EarlyProblem, publicUrl: string) {
   const body = bodyOf(problem, '/', publicUrl);
-  const text = JSON.stringify(body);
+  const text = serializeProblem(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${body.request_id}\r\n` +
+      'X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n' +
       `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
   closeGracefully(socket);

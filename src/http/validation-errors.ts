@@ -31,7 +31,7 @@ function variantError({ keyword, params }: ErrorObject, operation: Operation): V
   const owners = Object.keys(variants.fields).filter((variant) => variants.fields[variant]?.includes(field));
   if (owners.length === 0) return undefined;
   const message = `is only allowed for ${variants.discriminator} ${owners.join(' or ')}`;
-  return { in: 'body', pointer: `/${escapePointer(field)}`, code: 'field_of_other_type', message };
+  return { in: 'body', pointer: pointerTo(field), code: 'field_of_other_type', message };
 }
 
 /** If one of these applies, other errors at the same location are dropped. The most helpful one comes first. */
@@ -88,6 +88,11 @@ function parseLocation(path: string): Location {
   const [, part = '', ...rest] = path.split('/');
   if (part === 'requestBody') return { in: 'body', pointer: cutPointer(rest.map((step) => `/${step}`).join('')) };
   return { in: part as 'path' | 'query' | 'header', name: rest.join('/').replaceAll('~1', '/').replaceAll('~0', '~') };
+}
+
+/** The pointer to a field of the body. */
+export function pointerTo(field: string): string {
+  return cutPointer(`/${escapePointer(field)}`);
 }
 
 /** A field name that the client made up can be as long as the body. */

@@ -2,7 +2,7 @@ import { createInstance, getHttpOperationsFromSpec, type IHttpResponse } from '@
 import type { Context } from 'koa';
 import { type Logger, pino } from 'pino';
 import type { Operation } from '../http/contract.ts';
-import { matchesETag, requireVersion } from '../http/etags.ts';
+import { matchesETag, requireETag } from '../http/etags.ts';
 import type { AnyInput } from '../http/input.ts';
 import type { OperationHandler } from '../http/pipeline.ts';
 import { encodePath } from '../http/problems.ts';
@@ -64,9 +64,9 @@ async function requestPrism(operation: PrismOperation, mock: { code: number; dyn
 }
 
 function writeSuccess(ctx: Context, operation: Operation, input: AnyInput, { statusCode, headers = {}, body }: IHttpResponse) {
-  const version = headers.ETag?.slice(1, -1);
-  if (version !== undefined) requireVersion(input.header['if-match'], version);
-  const isUnchanged = version !== undefined && operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], version);
+  const { ETag: etag } = headers;
+  if (etag !== undefined) requireETag(input.header['if-match'], etag);
+  const isUnchanged = etag !== undefined && operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag);
   const adapted = adaptToRequest(body, input) as { data?: { id?: number } };
   ctx.status = isUnchanged ? 304 : statusCode;
   ctx.set('Cache-Control', 'private, no-cache');

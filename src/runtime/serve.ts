@@ -72,15 +72,32 @@ async function stopServing(server: HttpServer, reason: string) {
 
 const expiryIntervalMs = 10 * 60 * 1000;
 
-/** Deletes expired sessions and idempotent responses. Several processes can do this at the same time. */
+const expiryBatch = 500;
+/** Requests get their turn between two batches. */
+const expiryPauseMs = 50;
+
+/** Deletes expired keys, sessions and idempotent responses in batches. Several processes can do this at the same time. */
 function scheduleExpiry(database: Database, log: Logger): () => void {
-  const deleteExpired = () =>
-    database
-      .asAuthenticator((em) => em.execute('select auth_delete_expired()', [], 'run'))
-      .catch((error: unknown) => log.warn({ err: error }, 'Deleting expired sessions and responses failed; it will be retried'));
+  let stopped = false;
+  const deleteExpired = async () => {
+    try {
+      for (let deleted = 1; deleted > 0 && !stopped; ) {
+        const [row] = await database.asAuthenticator((em) =>
+          em.execute<{ deleted: number }[]>('select auth_delete_expired(?)::int as deleted', [expiryBatch]),
+        );
+        deleted = row?.deleted ?? 0;
+        if (deleted > 0) await delay(expiryPauseMs);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'Deleting expired keys, sessions and responses failed; it will be retried');
+    }
+  };
   const timer = setInterval(deleteExpired, expiryIntervalMs);
   void deleteExpired();
-  return () => clearInterval(timer);
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
 }
 
 /** Prints the key to standard output, because secrets must not go through the log. */

@@ -2,13 +2,14 @@ import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { redactKeys } from './redact.ts';
 
 /**
  * Logs one JSON line per event, written asynchronously so that no request waits for it. On a terminal the log is readable and
  * in color.
  */
 export function createLog({ logLevel }: { logLevel: string }): Logger {
-  const options = { level: logLevel, base: null, serializers: { err: plainError } };
+  const options = { level: logLevel, base: null, serializers: { err: plainError }, hooks: { streamWrite: redactKeys } };
   if (process.stdout.isTTY) return pino(options, pretty({ sync: true, ignore: 'pid,hostname' }));
   // Workers write to the same pipe. Larger writes are not atomic, and lines would be mixed up.
   const atomicWrites = cluster.isWorker ? { maxWrite: maxAtomicWriteBytes } : {};

@@ -34,3 +34,9 @@ export function normalizeDomain(given: string): string {
   if (domain.length > 253) throw new InvalidDomain('must have at most 253 characters');
   return domain;
 }
+
+/** Returns a normalized domain as people write it, or null if that is the same. */
+export function unicodeForm(domain: string): string | null {
+  const unicode = domainToUnicode(domain);
+  return unicode === domain ? null : unicode;
+}

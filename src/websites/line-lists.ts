@@ -1,17 +1,22 @@
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import type { ValidationError } from '../errors.ts';
 
 const maxEntries = 1000;
 
-/** Parses a list with one entry per line. Normalizes line endings, drops empty lines and duplicates, and reports invalid lines by number. */
+/**
+ * Parses a list with one entry per line. Normalizes line endings and entries, drops empty lines and duplicates, and reports
+ * invalid lines by number.
+ */
 export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''): { text: string; errors: ValidationError[] } {
-  const { isEntry, message } = rules[field];
+  const { normalize, message } = rules[field];
   const errors: ValidationError[] = [];
   const entries = new Set<string>();
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
-    const entry = raw.trim();
-    if (entry === '') continue;
-    if (isEntry(entry)) entries.add(entry);
+    const line = raw.trim();
+    if (line === '') continue;
+    const entry = normalize(line);
+    if (entry !== undefined) entries.add(entry);
     else errors.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line: index + 1 });
     if (entries.size + errors.length > maxEntries) {
       // Stop here: the response must not grow with the size of the request.
@@ -22,17 +27,30 @@ export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''
   return { text: [...entries].join('\n'), errors };
 }
 
+/** `normalize` returns undefined for an invalid entry. */
 const rules = {
-  exclude_ips: { isEntry: isAddressOrRange, message: 'must be an IP address or a CIDR range' },
+  exclude_ips: { normalize: normalizeRange, message: 'must be an IP address or a CIDR range' },
   exclude_params: {
-    isEntry: (entry: string) => !/[\s&=#]/.test(entry),
-    message: 'must be a query parameter name without spaces, &, = or #',
+    normalize: (entry: string) => (/[\s\p{Cc}&=#]/u.test(entry) ? undefined : entry),
+    message: 'must be a query parameter name without spaces, control characters, &, = or #',
   },
 };
 
-function isAddressOrRange(entry: string): boolean {
+/**
+ * Returns the usual spelling of an address or range, so that each is stored once: IPv6 as in RFC 5952, a range with the first
+ * of its addresses, a range of one address as that address, and an IPv4 address in IPv6 form as IPv4.
+ */
+function normalizeRange(entry: string): string | undefined {
   const [address = '', bits, rest] = entry.split('/');
   const family = address.includes('%') ? 0 : isIP(address);
-  if (family === 0 || rest !== undefined) return false;
-  return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  const maxBits = family === 4 ? 32 : 128;
+  if (family === 0 || rest !== undefined) return undefined;
+  if (bits !== undefined && !(/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= maxBits)) return undefined;
+  if (bits === undefined || Number(bits) === maxBits) return spell(ipaddr.process(address));
+  const network = family === 4 ? ipaddr.IPv4.networkAddressFromCIDR(entry) : ipaddr.IPv6.networkAddressFromCIDR(entry);
+  return `${spell(network)}/${bits}`;
+}
+
+function spell(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }

@@ -1,17 +1,18 @@
 import { columnsOf, type Statement, sql } from '../db/statement.ts';
+import { unicodeForm } from './domain.ts';
 import { type Website, WebsiteEntity } from './website.entity.ts';
 import type { Settings } from './website.settings.ts';
 
 const columns = columnsOf(WebsiteEntity);
 
 const insertText = `insert into websites
-    (user_id, domain, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips)
-  values ($1, $2, $3, $4, $5, $6, coalesce($7, ''), coalesce($8, ''))
+    (user_id, domain, domain_unicode, privacy, password_hash, email, exclude_bots, exclude_params, exclude_ips)
+  values ($1, $2, $3, $4, $5, $6, $7, coalesce($8, ''), coalesce($9, ''))
   returning ${columns}`;
 
 export function insertWebsite(userId: number, domain: string, settings: Partial<Settings>): Statement<Website> {
   const { privacy, passwordHash, email, excludeBots, excludeParams, excludeIps } = settings;
-  return sql(insertText, [userId, domain, privacy, passwordHash, email, excludeBots, excludeParams, excludeIps]);
+  return sql(insertText, [userId, domain, unicodeForm(domain), privacy, passwordHash, email, excludeBots, excludeParams, excludeIps]);
 }
 
 // Absent fields keep their value. updated_at is clock_timestamp(): now() is the start of the transaction, which may lie before

@@ -2,7 +2,7 @@ import type { operations } from '../../generated/types/websites.ts';
 import { readById, selectFrom, sql, writeIf } from '../db/statement.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { InvalidRequest, NotFound, ProblemError } from '../errors.ts';
-import type { Handlers } from '../http/operations.ts';
+import type { Handlers, ResourceVersion } from '../http/operations.ts';
 import { pageLinks } from '../http/paging.ts';
 import type { Limiters } from '../limits/limiters.ts';
 import { InvalidDomain, normalizeDomain } from './domain.ts';
@@ -11,7 +11,7 @@ import { type Website, WebsiteEntity } from './website.entity.ts';
 import { findPage } from './website.list.ts';
 import { passwordRequired } from './website.rules.ts';
 import { settingsFrom } from './website.settings.ts';
-import { websiteView } from './website.view.ts';
+import { listedWebsiteView, websiteView } from './website.view.ts';
 import { deleteWebsite, insertWebsite, updateWebsite } from './website.writes.ts';
 
 export function websiteHandlers({
@@ -31,7 +31,7 @@ export function websiteHandlers({
       const from = (page - 1) * per_page + 1;
       return {
         body: {
-          data: websites.map(websiteView),
+          data: websites.map(listedWebsiteView),
           links: pageLinks(url, page, lastPage),
           meta: {
             current_page: page,
@@ -56,7 +56,9 @@ export function websiteHandlers({
           if (hasCode(error, 'SK001')) throw new ProblemError('quota_exceeded', `A user can have at most ${maxWebsites} websites.`);
           throw error;
         });
-      return { ...websiteResult(website as Website), location: `/api/v1/websites/${website?.id}` };
+      const result = websiteResult(website as Website);
+      const { id } = result.body.data;
+      return { ...result, location: `/api/v1/websites/${id}`, created: { name: 'website', id } };
     },
 
     async showWebsite({ path }, { db }) {
@@ -73,8 +75,9 @@ export function websiteHandlers({
     updateWebsite: applyUpdate,
     putWebsite: applyUpdate,
 
-    async deleteWebsite({ path: { id } }, { db, versions, requireVersion }) {
-      await writeIf(db, deleteWebsite(id, versions), async () => requireVersion(`${(await readById(db, WebsiteEntity, id)).version}`));
+    async deleteWebsite({ path: { id } }, { db, allowedVersions, requireVersion }) {
+      const explain = async () => requireVersion(websiteVersion(await readById(db, WebsiteEntity, id)));
+      await writeIf(db, deleteWebsite(id, allowedVersions('website', id)), explain);
       return { body: { id, object: 'website', deleted: true } };
     },
 
@@ -87,18 +90,19 @@ export function websiteHandlers({
 
 const applyUpdate: Handlers<operations, UserDatabase>['updateWebsite'] = async (
   { path: { id }, body = {} },
-  { db, versions, requireVersion },
+  { db, allowedVersions, requireVersion },
 ) => {
   const settings = await settingsFrom(body);
   const readIfAllowed = async () => {
     const website = await readById(db, WebsiteEntity, id);
     const { privacy, passwordHash } = { ...website, ...settings };
     if (privacy === 2 && !passwordHash) throw new InvalidRequest([passwordRequired]);
-    requireVersion(`${website.version}`);
+    requireVersion(websiteVersion(website));
     return website;
   };
   if (Object.keys(settings).length === 0) return websiteResult(await readIfAllowed());
-  return websiteResult(await writeIf(db, updateWebsite(id, settings, versions), async () => void (await readIfAllowed())));
+  const update = updateWebsite(id, settings, allowedVersions('website', id));
+  return websiteResult(await writeIf(db, update, async () => void (await readIfAllowed())));
 };
 
 function hasCode(error: unknown, code: string): boolean {
@@ -106,7 +110,11 @@ function hasCode(error: unknown, code: string): boolean {
 }
 
 function websiteResult(website: Website) {
-  return { body: { data: websiteView(website) }, version: `${website.version}` };
+  return { body: { data: websiteView(website) }, version: websiteVersion(website) };
+}
+
+function websiteVersion({ id, version }: Website): ResourceVersion {
+  return { kind: 'website', id, number: version };
 }
 
 function parseDomain(given: string): string {

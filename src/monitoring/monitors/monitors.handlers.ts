@@ -4,7 +4,7 @@ import { findById } from '../../db/find-by-id.ts';
 import { columnsOf, readById, selectPage, sql, writeIf } from '../../db/statement.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, ProblemError } from '../../errors.ts';
-import type { Handlers, Rules } from '../../http/operations.ts';
+import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
 import { lockQuota } from '../../limits/quota.ts';
@@ -65,7 +65,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
         await em.flush();
         return created;
       });
-      return { ...monitorResult(monitor), location: `/api/monitors/${monitor.id}` };
+      return { ...monitorResult(monitor), location: `/api/monitors/${monitor.id}`, created: { name: 'monitor', id: monitor.id } };
     },
 
     async showMonitor({ path }, { db }) {
@@ -75,7 +75,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
     async updateMonitor({ path, body }, { db, requireVersion }) {
       const monitor = await db.transaction(async (em) => {
         const found = await findById(em, MonitorEntity, path.id, { lock: true });
-        requireVersion(versionOf(found));
+        requireVersion(monitorVersion(found));
         const { url = found.url, type = found.type } = body;
         const targetChanged = url !== found.url || type !== found.type;
         const errors = targetChanged ? targetErrors(url, type, netAllowed) : [];
@@ -97,7 +97,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
 
     async deleteMonitor({ path }, { db, requireVersion }) {
       await db.transaction(async (em) => {
-        requireVersion(versionOf(await findById(em, MonitorEntity, path.id, { lock: true })));
+        requireVersion(monitorVersion(await findById(em, MonitorEntity, path.id, { lock: true })));
         // Incidents and assignments are deleted by cascade.
         await em.nativeDelete(MonitorEntity, { id: path.id });
       });
@@ -133,9 +133,9 @@ async function resetState(em: SqlEntityManager, monitor: Monitor, isActive: bool
 }
 
 function monitorResult(monitor: Monitor) {
-  return { body: { data: monitorView(monitor) }, version: versionOf(monitor) };
+  return { body: { data: monitorView(monitor) }, version: monitorVersion(monitor) };
 }
 
-function versionOf({ settingsVersion, stateVersion }: Monitor): string {
-  return `${settingsVersion}.${stateVersion}`;
+function monitorVersion({ id, settingsVersion, stateVersion }: Monitor): ResourceVersion {
+  return { kind: 'monitor', id, number: `${settingsVersion}.${stateVersion}` };
 }

@@ -29,16 +29,16 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
 
   async addNotification({ path, body }, { caller: { userId }, db }) {
     const pair = { userId, monitorId: path.id, providerId: body.provider_id };
-    const { notification, created } = await db.transaction(async (em) => {
+    const { notification, isNew } = await db.transaction(async (em) => {
       await findById(em, MonitorEntity, path.id, { lock: true });
       await findById(em, ProviderEntity, body.provider_id, { lock: true });
       const found = await em.findOne(NotificationEntity, pair);
       const assigned = found ?? em.create(NotificationEntity, { ...pair, enabled: body.enabled });
       assigned.enabled = body.enabled;
       await em.flush();
-      return { notification: assigned, created: !found };
+      return { notification: assigned, isNew: !found };
     });
-    return { body: { data: notificationView(notification) }, created };
+    return { body: { data: notificationView(notification) }, isNew };
   },
 
   async removeNotification({ path, query, body }, { db }) {

@@ -3,8 +3,8 @@ import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import { InvalidRequest, type ValidationError } from '../../errors.ts';
 import type { Provider, ProviderType } from './provider.entity.ts';
 
-/** The fields that create and update requests can contain. */
-export type ProviderFields = components['schemas']['ProviderUpdate'];
+/** The fields that create and update requests can set. */
+export type ProviderFields = Omit<components['schemas']['ProviderUpdate'], 'provider_type' | 'id' | 'created_at' | 'updated_at'>;
 
 const fieldsByType: Record<ProviderType, (keyof ProviderFields)[]> = {
   email: ['recipient_email'],
@@ -12,6 +12,11 @@ const fieldsByType: Record<ProviderType, (keyof ProviderFields)[]> = {
   telegram: ['chat_id', 'token'],
   sms: ['phone_number'],
 };
+
+export function rejectOtherType(given: ProviderType | undefined, stored: ProviderType) {
+  if (given === undefined || given === stored) return;
+  throw new InvalidRequest([{ in: 'body', pointer: '/provider_type', code: 'immutable', message: `cannot be changed from ${stored}` }]);
+}
 
 /** On creation the contract rejects fields of other types. On update only the stored row has the type. */
 export function rejectFieldsOfOtherTypes(fields: ProviderFields, type: ProviderType) {

@@ -4,7 +4,7 @@ import { findById } from '../../db/find-by-id.ts';
 import { readById, selectPage } from '../../db/statement.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { ProblemError, type ValidationError } from '../../errors.ts';
-import type { Handlers, Rules } from '../../http/operations.ts';
+import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
 import { lockQuota } from '../../limits/quota.ts';
@@ -14,7 +14,7 @@ import { webhookError } from '../channels/slack.ts';
 import { testMessage } from '../channels/test-message.ts';
 import { deliver } from './deliver.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
-import { applyFields, rejectFieldsOfOtherTypes } from './provider.fields.ts';
+import { applyFields, rejectFieldsOfOtherTypes, rejectOtherType } from './provider.fields.ts';
 import { providerView } from './provider.view.ts';
 
 type ProviderOperations = Pick<
@@ -63,7 +63,7 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
         await em.flush();
         return created;
       });
-      return { ...providerResult(provider), location: `/api/providers/${provider.id}` };
+      return { ...providerResult(provider), location: `/api/providers/${provider.id}`, created: { name: 'provider', id: provider.id } };
     },
 
     async showProvider({ path }, { db }) {
@@ -71,12 +71,14 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
     },
 
     async updateProvider({ path, body }, { db, requireVersion }) {
+      const { provider_type: providerType, ...fields } = body;
       const provider = await db.transaction(async (em) => {
         const found = await findById(em, ProviderEntity, path.id, { lock: true });
-        requireVersion(String(found.version));
-        rejectFieldsOfOtherTypes(body, found.providerType);
-        applyFields(found, body, cipher);
-        if (Object.keys(body).length > 0) {
+        requireVersion(providerVersion(found));
+        rejectOtherType(providerType, found.providerType);
+        rejectFieldsOfOtherTypes(fields, found.providerType);
+        applyFields(found, fields, cipher);
+        if (Object.keys(fields).length > 0) {
           found.version++;
           found.updatedAt = new Date();
           await em.flush();
@@ -88,8 +90,7 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
 
     async deleteProvider({ path }, { db, requireVersion }) {
       await db.transaction(async (em) => {
-        const { version } = await findById(em, ProviderEntity, path.id, { lock: true });
-        requireVersion(String(version));
+        requireVersion(providerVersion(await findById(em, ProviderEntity, path.id, { lock: true })));
         // Assignments are deleted by cascade.
         await em.nativeDelete(ProviderEntity, { id: path.id });
       });
@@ -122,5 +123,9 @@ const acceptedBy = { email: 'the mail server', slack: 'Slack', telegram: 'Telegr
 const mediumOf = { email: 'E-mail', slack: 'Slack', telegram: 'Telegram', sms: 'SMS' };
 
 function providerResult(provider: Provider) {
-  return { body: { data: providerView(provider) }, version: String(provider.version) };
+  return { body: { data: providerView(provider) }, version: providerVersion(provider) };
+}
+
+function providerVersion({ id, version }: Provider): ResourceVersion {
+  return { kind: 'provider', id, number: version };
 }

@@ -41,6 +41,10 @@ export interface ListIncidentsRequest {
      * The maximum number of resources per page.
      */
     pageSize?: number;
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
 }
 
 /**
@@ -74,6 +78,10 @@ export class IncidentsApi extends runtime.BaseAPI {
         }
 
         const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
 
         if (this.configuration && this.configuration.accessToken) {
             const token = this.configuration.accessToken;

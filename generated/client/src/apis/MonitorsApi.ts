@@ -57,7 +57,7 @@ export interface CreateMonitorRequest {
      */
     body: MonitorCreate;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
      */
     idempotencyKey?: string;
 }
@@ -68,7 +68,7 @@ export interface DeleteMonitorRequest {
      */
     id: number;
     /**
-     * Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. Only the part before the dot is compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
 }
@@ -90,6 +90,10 @@ export interface ListMonitorsRequest {
      * The maximum number of monitors per page.
      */
     pageSize?: number;
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
 }
 
 export interface ShowMonitorRequest {
@@ -111,9 +115,9 @@ export interface UpdateMonitorRequest {
     /**
      * 
      */
-    body: MonitorUpdate;
+    body: Omit<MonitorUpdate, 'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'>;
     /**
-     * Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. Only the part before the dot is compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
 }
@@ -321,6 +325,10 @@ export class MonitorsApi extends runtime.BaseAPI {
         }
 
         const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
 
         if (this.configuration && this.configuration.accessToken) {
             const token = this.configuration.accessToken;

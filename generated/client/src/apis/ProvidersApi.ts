@@ -55,7 +55,7 @@ export interface CreateProviderRequest {
      */
     body: ProviderCreate;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
      */
     idempotencyKey?: string;
 }
@@ -66,7 +66,7 @@ export interface DeleteProviderRequest {
      */
     id: number;
     /**
-     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
 }
@@ -80,6 +80,10 @@ export interface ListProvidersRequest {
      * The maximum number of resources per page.
      */
     pageSize?: number;
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
 }
 
 export interface ShowProviderRequest {
@@ -108,9 +112,9 @@ export interface UpdateProviderRequest {
     /**
      * 
      */
-    body: ProviderUpdate;
+    body: Omit<ProviderUpdate, 'id'|'created_at'|'updated_at'>;
     /**
-     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
 }
@@ -255,6 +259,10 @@ export class ProvidersApi extends runtime.BaseAPI {
         }
 
         const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
 
         if (this.configuration && this.configuration.accessToken) {
             const token = this.configuration.accessToken;

@@ -53,6 +53,13 @@ export interface CreateSessionRequest {
     body: SessionCreate;
 }
 
+export interface ShowSessionRequest {
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
+}
+
 /**
  * 
  */
@@ -88,7 +95,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sets a new password for the signed-in user and deletes the user\'s other sessions. The current session and API keys keep working.
+     * Sets a new password for the signed-in user and deletes all sessions of the user. The response sets the cookie of a new session, so this client stays signed in. API keys keep working.
      * Change the password
      */
     async changePasswordRaw(requestParameters: ChangePasswordRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionItem>> {
@@ -99,7 +106,7 @@ export class SessionApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sets a new password for the signed-in user and deletes the user\'s other sessions. The current session and API keys keep working.
+     * Sets a new password for the signed-in user and deletes all sessions of the user. The response sets the cookie of a new session, so this client stays signed in. API keys keep working.
      * Change the password
      */
     async changePassword(requestParameters: ChangePasswordRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionItem> {
@@ -198,10 +205,14 @@ export class SessionApi extends runtime.BaseAPI {
     /**
      * Creates request options for showSession without sending the request
      */
-    async showSessionRequestOpts(): Promise<runtime.RequestOpts> {
+    async showSessionRequestOpts(requestParameters: ShowSessionRequest): Promise<runtime.RequestOpts> {
         const queryParameters: any = {};
 
         const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
 
 
         let urlPath = `/api/session`;
@@ -218,8 +229,8 @@ export class SessionApi extends runtime.BaseAPI {
      * Returns the signed-in user and the expiry of the session. API keys are not accepted.
      * Show the session
      */
-    async showSessionRaw(initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionItem>> {
-        const requestOptions = await this.showSessionRequestOpts();
+    async showSessionRaw(requestParameters: ShowSessionRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<SessionItem>> {
+        const requestOptions = await this.showSessionRequestOpts(requestParameters);
         const response = await this.request(requestOptions, initOverrides);
 
         return new runtime.JSONApiResponse(response, (jsonValue) => SessionItemFromJSON(jsonValue));
@@ -229,8 +240,8 @@ export class SessionApi extends runtime.BaseAPI {
      * Returns the signed-in user and the expiry of the session. API keys are not accepted.
      * Show the session
      */
-    async showSession(initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionItem> {
-        const response = await this.showSessionRaw(initOverrides);
+    async showSession(requestParameters: ShowSessionRequest = {}, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<SessionItem> {
+        const response = await this.showSessionRaw(requestParameters, initOverrides);
         return await response.value();
     }
 

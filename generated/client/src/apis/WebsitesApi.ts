@@ -40,7 +40,7 @@ export interface CreateWebsiteRequest {
      */
     domain: string;
     /**
-     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response and creates nothing. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user and operation.
+     * A unique value that you choose, such as a UUID. It makes the request safe to retry: for 24 hours, a request with the same value and the same body returns the first response, with the header `Idempotent-Replayed: true`, and creates nothing. A response that contains a secret or has more than 8 KiB is not stored: the repeated request returns 409 with the id of what was created. The same value with a different body returns 422. While the first request is still in progress, the response is 409. At most 255 characters; surrounding quotation marks are not part of the value. Values are separate for each user, method and path. A user can have 10,000 stored responses; beyond that the response is 429.
      */
     idempotencyKey?: string;
     /**
@@ -60,11 +60,11 @@ export interface CreateWebsiteRequest {
      */
     exclude_bots?: CreateWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`. Empty lines and duplicates are removed.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, control characters, `&`, `=` or `#`. Empty lines and duplicates are removed.
      */
     exclude_params?: string;
     /**
-     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Empty lines and duplicates are removed.
+     * The IPv4 and IPv6 addresses and CIDR ranges to exclude, one per line, at most 1,000 entries. Each is stored in its usual spelling, such as `2001:db8::/32`. Empty lines and duplicates are removed.
      */
     exclude_ips?: string;
 }
@@ -75,14 +75,14 @@ export interface DeleteWebsiteRequest {
      */
     id: number;
     /**
-     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
 }
 
 export interface ListWebsitesRequest {
     /**
-     * Return only websites whose domain contains this text. The search ignores case, and `%` and `_` have no special meaning. An empty value means no filter.
+     * Return only websites whose domain contains this text, in its ASCII or its Unicode form. The search ignores case, and `%` and `_` have no special meaning. An empty value means no filter.
      */
     search?: string;
     /**
@@ -90,7 +90,7 @@ export interface ListWebsitesRequest {
      */
     search_by?: ListWebsitesSearchByEnum;
     /**
-     * Return only favorites (`true` or `1`) or only the other websites (`false` or `0`).
+     * Return only favorites (`true`, `True` or `1`) or only the other websites (`false`, `False` or `0`).
      */
     favorite?: boolean;
     /**
@@ -109,6 +109,10 @@ export interface ListWebsitesRequest {
      * The page to return, starting at 1. A page after the last one is empty, not an error.
      */
     page?: number;
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
 }
 
 export interface PutWebsiteRequest {
@@ -117,7 +121,7 @@ export interface PutWebsiteRequest {
      */
     id: number;
     /**
-     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
     /**
@@ -137,7 +141,7 @@ export interface PutWebsiteRequest {
      */
     exclude_bots?: PutWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, control characters, `&`, `=` or `#`.
      */
     exclude_params?: string;
     /**
@@ -145,7 +149,7 @@ export interface PutWebsiteRequest {
      */
     exclude_ips?: string;
     /**
-     * Whether the website is marked as a favorite.
+     * Whether the website is marked as a favorite: `true`, `True` or `1`, or `false`, `False` or `0`.
      */
     favorite?: boolean;
 }
@@ -167,7 +171,7 @@ export interface UpdateWebsiteRequest {
      */
     id: number;
     /**
-     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. `*` matches any version. Without this header, the write is unconditional.
+     * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */
     ifMatch?: string;
     /**
@@ -187,7 +191,7 @@ export interface UpdateWebsiteRequest {
      */
     exclude_bots?: UpdateWebsiteExcludeBotsEnum;
     /**
-     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, `&`, `=` or `#`.
+     * The query parameters to exclude, one name per line, at most 1,000 entries. A name cannot contain spaces, control characters, `&`, `=` or `#`.
      */
     exclude_params?: string;
     /**
@@ -195,7 +199,7 @@ export interface UpdateWebsiteRequest {
      */
     exclude_ips?: string;
     /**
-     * Whether the website is marked as a favorite.
+     * Whether the website is marked as a favorite: `true`, `True` or `1`, or `false`, `False` or `0`.
      */
     favorite?: boolean;
 }
@@ -400,6 +404,10 @@ export class WebsitesApi extends runtime.BaseAPI {
         }
 
         const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
 
         if (this.configuration && this.configuration.accessToken) {
             const token = this.configuration.accessToken;

@@ -20,7 +20,7 @@ import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime }
  */
 export interface KeyCreate {
     /**
-     * A name that describes where the key is used. It cannot contain control characters.
+     * A name that describes where the key is used. It has at least one character other than spaces, and no control characters.
      */
     name: string;
     /**

@@ -20,7 +20,7 @@ import { mapValues } from '../runtime.js';
  */
 export interface MonitorCreate {
     /**
-     * The display name. It cannot contain control characters.
+     * The display name. It has at least one character other than spaces, and no control characters.
      */
     friendly_name: string;
     /**

@@ -12,15 +12,15 @@
  * Do not edit the class manually.
  */
 
-import { mapValues } from '../runtime.js';
+import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
 /**
- * The settings to change. Absent fields keep their value.
+ * The settings to change. Absent fields keep their value. The other fields of a monitor are ignored, so that you can read a monitor, edit it and send it back.
  * @export
  * @interface MonitorUpdate
  */
 export interface MonitorUpdate {
     /**
-     * The display name. It cannot contain control characters.
+     * The display name. It has at least one character other than spaces, and no control characters.
      */
     friendly_name?: string;
     /**
@@ -39,6 +39,34 @@ export interface MonitorUpdate {
      * False pauses the monitor, true resumes it.
      */
     is_active?: boolean;
+    /**
+     * Ignored.
+     */
+    readonly id?: number;
+    /**
+     * Ignored.
+     */
+    readonly status?: MonitorUpdateStatusEnum;
+    /**
+     * Ignored.
+     */
+    readonly last_checked_at?: Date | null;
+    /**
+     * Ignored.
+     */
+    readonly last_response_time_ms?: number | null;
+    /**
+     * Ignored.
+     */
+    readonly last_error?: string | null;
+    /**
+     * Ignored.
+     */
+    readonly created_at?: Date;
+    /**
+     * Ignored.
+     */
+    readonly updated_at?: Date;
 }
 
 
@@ -50,6 +78,17 @@ export const MonitorUpdateTypeEnum = {
     ping: 'ping',
 } as const;
 export type MonitorUpdateTypeEnum = typeof MonitorUpdateTypeEnum[keyof typeof MonitorUpdateTypeEnum];
+
+/**
+ * @export
+ */
+export const MonitorUpdateStatusEnum = {
+    pending: 'pending',
+    up: 'up',
+    down: 'down',
+    paused: 'paused',
+} as const;
+export type MonitorUpdateStatusEnum = typeof MonitorUpdateStatusEnum[keyof typeof MonitorUpdateStatusEnum];
 
 
 /**
@@ -74,6 +113,13 @@ export function MonitorUpdateFromJSONTyped(json: any, ignoreDiscriminator: boole
         'type': json['type'] == null ? undefined : json['type'],
         'interval': json['interval'] == null ? undefined : json['interval'],
         'is_active': json['is_active'] == null ? undefined : json['is_active'],
+        'id': json['id'] == null ? undefined : json['id'],
+        'status': json['status'] == null ? undefined : json['status'],
+        'last_checked_at': json['last_checked_at'] === undefined ? undefined : json['last_checked_at'] === null ? null : (parseDateTime(json['last_checked_at'])),
+        'last_response_time_ms': json['last_response_time_ms'] === undefined ? undefined : json['last_response_time_ms'] === null ? null : json['last_response_time_ms'],
+        'last_error': json['last_error'] === undefined ? undefined : json['last_error'] === null ? null : json['last_error'],
+        'created_at': json['created_at'] == null ? undefined : (parseDateTime(json['created_at'])),
+        'updated_at': json['updated_at'] == null ? undefined : (parseDateTime(json['updated_at'])),
     };
 }
 
@@ -81,7 +127,7 @@ export function MonitorUpdateToJSON(json: any): MonitorUpdate {
     return MonitorUpdateToJSONTyped(json, false);
 }
 
-export function MonitorUpdateToJSONTyped(value?: MonitorUpdate | null, ignoreDiscriminator: boolean = false): any {
+export function MonitorUpdateToJSONTyped(value?: Omit<MonitorUpdate, 'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
     if (value == null) {
         return value;
     }

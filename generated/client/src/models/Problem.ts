@@ -44,7 +44,7 @@ export interface Problem {
      */
     detail: string;
     /**
-     * The path of the request.
+     * The path of the request. A long path is cut.
      */
     instance: string;
     /**
@@ -60,7 +60,7 @@ export interface Problem {
      */
     id?: number;
     /**
-     * The validation errors. Present only with status 422.
+     * The validation errors. Present only with status 422. If there are more, `detail` says so.
      */
     errors?: Array<Fault>;
 }

@@ -12,7 +12,7 @@
  * Do not edit the class manually.
  */
 
-import { mapValues } from '../runtime.js';
+import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
 import type { ProviderUpdateChatId } from './ProviderUpdateChatId.js';
 import {
     ProviderUpdateChatIdFromJSON,
@@ -29,7 +29,7 @@ import {
 } from './ProviderUpdateWebhookUrl.js';
 
 /**
- * The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. `provider_type` cannot be changed. If a masked value is sent back unchanged, the stored value is kept.
+ * The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422.
  * @export
  * @interface ProviderUpdate
  */
@@ -62,7 +62,36 @@ export interface ProviderUpdate {
      * Only for sms: the phone number in E.164 format.
      */
     phone_number?: string;
+    /**
+     * The type of the provider. It cannot be changed.
+     */
+    provider_type?: ProviderUpdateProviderTypeEnum;
+    /**
+     * Ignored.
+     */
+    readonly id?: number;
+    /**
+     * Ignored.
+     */
+    readonly created_at?: Date;
+    /**
+     * Ignored.
+     */
+    readonly updated_at?: Date;
 }
+
+
+/**
+ * @export
+ */
+export const ProviderUpdateProviderTypeEnum = {
+    email: 'email',
+    slack: 'slack',
+    telegram: 'telegram',
+    sms: 'sms',
+} as const;
+export type ProviderUpdateProviderTypeEnum = typeof ProviderUpdateProviderTypeEnum[keyof typeof ProviderUpdateProviderTypeEnum];
+
 
 /**
  * Check if a given object implements the ProviderUpdate interface.
@@ -88,6 +117,10 @@ export function ProviderUpdateFromJSONTyped(json: any, ignoreDiscriminator: bool
         'chat_id': json['chat_id'] == null ? undefined : ProviderUpdateChatIdFromJSON(json['chat_id']),
         'token': json['token'] == null ? undefined : json['token'],
         'phone_number': json['phone_number'] == null ? undefined : json['phone_number'],
+        'provider_type': json['provider_type'] == null ? undefined : json['provider_type'],
+        'id': json['id'] == null ? undefined : json['id'],
+        'created_at': json['created_at'] == null ? undefined : (parseDateTime(json['created_at'])),
+        'updated_at': json['updated_at'] == null ? undefined : (parseDateTime(json['updated_at'])),
     };
 }
 
@@ -95,7 +128,7 @@ export function ProviderUpdateToJSON(json: any): ProviderUpdate {
     return ProviderUpdateToJSONTyped(json, false);
 }
 
-export function ProviderUpdateToJSONTyped(value?: ProviderUpdate | null, ignoreDiscriminator: boolean = false): any {
+export function ProviderUpdateToJSONTyped(value?: Omit<ProviderUpdate, 'id'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
     if (value == null) {
         return value;
     }
@@ -109,6 +142,7 @@ export function ProviderUpdateToJSONTyped(value?: ProviderUpdate | null, ignoreD
         'chat_id': ProviderUpdateChatIdToJSON(value['chat_id']),
         'token': value['token'],
         'phone_number': value['phone_number'],
+        'provider_type': value['provider_type'],
     };
 }
 

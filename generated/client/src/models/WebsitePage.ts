@@ -13,6 +13,13 @@
  */
 
 import { mapValues } from '../runtime.js';
+import type { ListedWebsite } from './ListedWebsite.js';
+import {
+    ListedWebsiteFromJSON,
+    ListedWebsiteFromJSONTyped,
+    ListedWebsiteToJSON,
+    ListedWebsiteToJSONTyped,
+} from './ListedWebsite.js';
 import type { WebsitePageMeta } from './WebsitePageMeta.js';
 import {
     WebsitePageMetaFromJSON,
@@ -27,13 +34,6 @@ import {
     LinksToJSON,
     LinksToJSONTyped,
 } from './Links.js';
-import type { Website } from './Website.js';
-import {
-    WebsiteFromJSON,
-    WebsiteFromJSONTyped,
-    WebsiteToJSON,
-    WebsiteToJSONTyped,
-} from './Website.js';
 
 /**
  * One page of websites.
@@ -44,7 +44,7 @@ export interface WebsitePage {
     /**
      * 
      */
-    data: Array<Website>;
+    data: Array<ListedWebsite>;
     /**
      * 
      */
@@ -75,7 +75,7 @@ export function WebsitePageFromJSONTyped(json: any, ignoreDiscriminator: boolean
     }
     return {
         
-        'data': ((json['data'] as Array<any>).map(WebsiteFromJSON)),
+        'data': ((json['data'] as Array<any>).map(ListedWebsiteFromJSON)),
         'links': LinksFromJSON(json['links']),
         'meta': WebsitePageMetaFromJSON(json['meta']),
     };
@@ -92,7 +92,7 @@ export function WebsitePageToJSONTyped(value?: WebsitePage | null, ignoreDiscrim
 
     return {
         
-        'data': ((value['data'] as Array<any>).map(WebsiteToJSON)),
+        'data': ((value['data'] as Array<any>).map(ListedWebsiteToJSON)),
         'links': LinksToJSON(value['links']),
         'meta': WebsitePageMetaToJSON(value['meta']),
     };

@@ -13,6 +13,7 @@ export * from './KeyCreate.js';
 export * from './KeyDeleted.js';
 export * from './KeyPage.js';
 export * from './Links.js';
+export * from './ListedWebsite.js';
 export * from './Monitor.js';
 export * from './MonitorCreate.js';
 export * from './MonitorDeleted.js';
