@@ -138,14 +138,23 @@ function toDocument(bundle: object): Document {
   return bundle as Document;
 }
 
+/** Everybody can request /readyz, so the database is asked at most once in this time. */
+const readinessCacheMs = 1000;
+
 function createHealthRouter(database: Database): Router {
   const router = new Router();
+  let asked: { ready: Promise<boolean>; atMs: number } | undefined;
+  const isReady = () => {
+    const now = performance.now();
+    if (!asked || now - asked.atMs >= readinessCacheMs) asked = { ready: database.isReady(), atMs: now };
+    return asked.ready;
+  };
   router.all('/healthz', (ctx) => {
     if (allowOnlyGet(ctx)) ctx.body = { status: 'ok' };
   });
   router.all('/readyz', async (ctx) => {
     if (!allowOnlyGet(ctx)) return;
-    const ready = await database.isReady();
+    const ready = await isReady();
     ctx.status = ready ? 200 : 503;
     ctx.body = { status: ready ? 'ready' : 'not ready' };
   });

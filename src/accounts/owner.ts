@@ -11,7 +11,7 @@ export async function createOwner(
   database: Database,
   owner: { email: string; password?: string; apiKey?: string },
 ): Promise<string | undefined> {
-  const passwordHash = owner.password === undefined ? null : await hashPassword(owner.password);
+  const passwordHash = owner.password === undefined ? null : await hashPassword(owner.password, { network: 'this service' });
   return database.asAuthenticator(async (em) => {
     const [created] = await em.execute<{ id: number | null }[]>('select auth_create_first_user(?, ?) as id', [owner.email, passwordHash]);
     if (!created?.id) return undefined;

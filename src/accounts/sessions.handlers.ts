@@ -35,7 +35,7 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
     async changePassword({ body }, { caller, address, db }) {
       const { email } = await db.transaction((em) => findById(em, UserEntity, caller.userId));
       if ((await signIn.check(email, body.current, address)) === undefined) throw new InvalidRequest([wrongCurrentPassword]);
-      const passwordHash = await hashPassword(body.new);
+      const passwordHash = await hashPassword(body.new, { userId: caller.userId });
       return db.transaction(async (em) => {
         await em.nativeUpdate(UserEntity, { id: caller.userId }, { passwordHash });
         // Also this session: somebody may have stolen its token.

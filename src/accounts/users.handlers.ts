@@ -4,6 +4,7 @@ import { findById } from '../db/find-by-id.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { ProblemError } from '../errors.ts';
 import type { Handlers } from '../http/operations.ts';
+import { networkOf } from '../limits/rate-limits.ts';
 import { UserEntity } from './user.entity.ts';
 import { createUser } from './users.ts';
 
@@ -14,9 +15,9 @@ interface UserDeps {
 
 export function userHandlers({ database, signupOpen }: UserDeps): Handlers<Pick<operations, 'createUser'>, UserDatabase> {
   return {
-    async createUser({ body }) {
+    async createUser({ body }, { address }) {
       if (!signupOpen) throw new ProblemError('signup_closed', 'Sign-up is closed. Ask the operator of this service for an account.');
-      const userId = await createUser(database, body.email, body.password);
+      const userId = await createUser(database, body.email, body.password, networkOf(address));
       if (userId === undefined) throw new ProblemError('email_taken', 'An account with this e-mail address already exists.');
       const user = await database.asUser(userId, (em) => findById(em, UserEntity, userId));
       return { body: { data: { id: user.id, email: user.email, created_at: user.createdAt.toISOString() } } };

@@ -2,9 +2,14 @@ import { hashPassword } from '../auth/passwords.ts';
 import type { Database } from '../db/database.ts';
 import { UserEntity } from './user.entity.ts';
 
-/** Returns the id of the new user, or undefined if the address is taken. */
-export async function createUser(database: Database, email: string, password: string | undefined): Promise<number | undefined> {
-  const passwordHash = password === undefined ? null : await hashPassword(password);
+/** Returns the id of the new user, or undefined if the address is taken. `network` is that of the client who signs up. */
+export async function createUser(
+  database: Database,
+  email: string,
+  password: string | undefined,
+  network = 'this service',
+): Promise<number | undefined> {
+  const passwordHash = password === undefined ? null : await hashPassword(password, { network });
   const [created] = await database.asAuthenticator((em) =>
     em.execute<{ id: number | null }[]>('select auth_create_user(?, ?) as id', [email, passwordHash]),
   );
@@ -18,7 +23,7 @@ export async function findUserId(database: Database, email: string): Promise<num
 
 /** Sets the password and deletes every session of the user. */
 export async function setPassword(database: Database, userId: number, password: string): Promise<void> {
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await hashPassword(password, { userId });
   await database.asUser(userId, async (em) => {
     await em.nativeUpdate(UserEntity, { id: userId }, { passwordHash });
     await em.execute('delete from sessions', [], 'run');

@@ -22,6 +22,10 @@ interface CachedCaller {
 
 /** How long a credential is cached. It bounds the delay of a revocation whose notification is lost. */
 const cacheMs = 4000;
+/** How long an unknown credential is remembered. It bounds the delay until a new one works in every process. */
+const unknownMs = 2000;
+/** For this long after its last use, a credential is looked up without counting toward the limit of the address. */
+const familiarMs = 3_600_000;
 const lastUsedIntervalMs = 60_000;
 
 /**
@@ -37,6 +41,8 @@ export class Authenticator {
   /** Recently revoked hashes. A query that was already running must not put them back into the cache. */
   readonly #revoked = new LRUCache<string, true>({ max: 10_000, ttl: 2 * cacheMs });
   readonly #lastUsedWrites = new LRUCache<string, number>({ max: 10_000 });
+  readonly #unknown = new LRUCache<string, true>({ max: 10_000, ttl: unknownMs });
+  readonly #familiar = new LRUCache<string, true>({ max: 10_000, ttl: familiarMs });
 
   private constructor(database: Database, log: Logger, now: () => number) {
     this.#database = database;
@@ -53,9 +59,16 @@ export class Authenticator {
     return authenticator;
   }
 
-  async authenticate(credentials: Credentials, accepts: { acceptsKeys: boolean }): Promise<Caller> {
-    const { key, sessionToken } = selectCredential(credentials, accepts);
-    return key !== undefined ? this.#byKey(key) : this.#bySession(sessionToken);
+  /**
+   * `beforeLookup` is called before the database is asked about a credential that has not been valid lately. If it throws,
+   * the database is not asked.
+   */
+  async authenticate(
+    credentials: Credentials,
+    { acceptsKeys, beforeLookup = async () => {} }: { acceptsKeys: boolean; beforeLookup?: () => Promise<void> },
+  ): Promise<Caller> {
+    const { key, sessionToken } = selectCredential(credentials, { acceptsKeys });
+    return key !== undefined ? this.#byKey(key, beforeLookup) : this.#bySession(sessionToken, beforeLookup);
   }
 
   forget(hash: string) {
@@ -67,22 +80,39 @@ export class Authenticator {
     for (const [hash, { caller }] of this.#cache.entries()) if (caller.userId === userId) this.#cache.delete(hash);
   }
 
-  async #byKey(key: string): Promise<Caller> {
+  async #byKey(key: string, beforeLookup: () => Promise<void>): Promise<Caller> {
     if (!isWellFormedKey(key)) throw malformedKey();
     const hash = hexHash(key);
-    const cached = this.#cache.get(hash) ?? (await this.#findKey(hash));
+    const cached = this.#cache.get(hash) ?? (await this.#lookUp(hash, beforeLookup, () => this.#findKey(hash)));
     const expiresAtMs = cached?.caller.key?.expiresAtMs ?? null;
     if (!cached || (expiresAtMs !== null && expiresAtMs <= this.#now())) throw revokedCredential('key');
     this.#updateLastUsed(hash, cached, 'api_keys', cached.caller.key?.id);
     return cached.caller;
   }
 
-  async #bySession(token: string): Promise<Caller> {
+  async #bySession(token: string, beforeLookup: () => Promise<void>): Promise<Caller> {
     const hash = hexHash(token);
-    const cached = this.#cache.get(hash) ?? (await this.#findSession(hash));
+    const cached = this.#cache.get(hash) ?? (await this.#lookUp(hash, beforeLookup, () => this.#findSession(hash)));
     if (!cached?.caller.session || sessionExpiresAtMs(cached.caller.session) <= this.#now()) throw revokedCredential('session');
     this.#updateLastUsed(hash, cached, 'sessions', cached.caller.session.id);
     return cached.caller;
+  }
+
+  /** Asks the database, unless it has just answered that there is no such credential. */
+  async #lookUp(
+    hash: string,
+    beforeLookup: () => Promise<void>,
+    find: () => Promise<CachedCaller | undefined>,
+  ): Promise<CachedCaller | undefined> {
+    if (this.#unknown.has(hash)) return undefined;
+    if (!this.#familiar.has(hash)) await beforeLookup();
+    const found = await find();
+    if (found) this.#familiar.set(hash, true);
+    else {
+      this.#familiar.delete(hash);
+      this.#unknown.set(hash, true);
+    }
+    return found;
   }
 
   async #findKey(hash: string): Promise<CachedCaller | undefined> {

@@ -1,29 +1,19 @@
+import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
+import { FairSlots } from '../limits/fair-slots.ts';
 
 // argon2id (the binding's default) with the parameters that OWASP recommends first: 19 MiB, 2 passes, 1 lane. Each run takes
-// 19 MiB and a thread for about 40 ms, so only a few run at the same time and the rest wait.
+// 19 MiB and a thread for about 40 ms. One core stays free for requests, and one of libuv's four threads for DNS and files.
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-const maxConcurrent = 4;
+const slots = new FairSlots(Math.max(1, Math.min(3, availableParallelism() - 1)));
 
-let running = 0;
-const waiting: (() => void)[] = [];
+/** On whose behalf a password is processed: a user, or the network of a client that is not signed in. */
+export type Owner = { userId: number } | { network: string };
 
-export function hashPassword(password: string): Promise<string> {
-  return whenSlotIsFree(() => hash(password, cost));
+export function hashPassword(password: string, owner: Owner): Promise<string> {
+  return slots.run(JSON.stringify(owner), () => hash(password, cost));
 }
 
-export function verifyPassword(stored: string, password: string): Promise<boolean> {
-  return whenSlotIsFree(() => verify(stored, password));
-}
-
-async function whenSlotIsFree<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= maxConcurrent) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running++;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
+export function verifyPassword(stored: string, password: string, owner: Owner): Promise<boolean> {
+  return slots.run(JSON.stringify(owner), () => verify(stored, password));
 }

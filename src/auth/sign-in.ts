@@ -11,7 +11,7 @@ export class SignIn {
   readonly #perAddress;
   readonly #perAccount;
   /** Unknown accounts are checked against this hash, so that they take as long as a wrong password. */
-  readonly #decoyHash = hashPassword('no account has this password');
+  readonly #decoyHash = hashPassword('no account has this password', { network: 'this service' });
 
   constructor(database: Database, limiters: Limiters) {
     this.#database = database;
@@ -22,16 +22,17 @@ export class SignIn {
   /** Returns the id of the user, or undefined if address and password do not match. */
   async check(email: string, password: string, address: string): Promise<number | undefined> {
     const account = email.toLowerCase();
+    const network = networkOf(address);
     return limitFailures(
       [
-        [this.#perAddress, `${account} ${networkOf(address)}`],
+        [this.#perAddress, `${account} ${network}`],
         [this.#perAccount, account],
       ],
       async () => {
         const [user] = await this.#database.asAuthenticator((em) =>
           em.execute<{ id: number; password_hash: string | null }[]>('select * from auth_find_user(?)', [email]),
         );
-        const matches = await verifyPassword(user?.password_hash ?? (await this.#decoyHash), password);
+        const matches = await verifyPassword(user?.password_hash ?? (await this.#decoyHash), password, { network });
         const id = matches && user?.password_hash ? user.id : undefined;
         return { succeeded: id !== undefined, result: id };
       },

@@ -70,12 +70,20 @@ async function authenticate(operation: Operation, ctx: Context, deps: PipelineDe
     return anonymous;
   }
   let caller: Caller;
+  // A lookup in the database counts toward the limit of the address until the credential turns out to be valid.
+  let counted: RateLimitStatus | undefined;
+  const beforeLookup = async () => {
+    counted = await deps.rateLimits.countAddress(deps.clientAddress(ctx));
+    enforceRateLimit(ctx, counted);
+  };
   try {
     const credentials = { authorization: authorizationHeaders(ctx), sessionToken: deps.sessionCookie.read(ctx) };
-    caller = await deps.authenticator.authenticate(credentials, { acceptsKeys: operation.credentials.includes('bearerKey') });
+    const acceptsKeys = operation.credentials.includes('bearerKey');
+    caller = await deps.authenticator.authenticate(credentials, { acceptsKeys, beforeLookup });
   } catch (error) {
-    return rejectAnonymous(error, ctx, deps);
+    return rejectAnonymous(error, ctx, deps, counted);
   }
+  if (counted) await deps.rateLimits.refundAddress(deps.clientAddress(ctx));
   ctx.state.caller = caller;
   enforceRateLimit(ctx, await deps.rateLimits.countCaller(caller));
   return caller;
@@ -91,9 +99,11 @@ function authorizationHeaders({ req: { headers, rawHeaders } }: Context): string
  * Rejects a request whose caller is not known. It counts toward the limit of the address, and a client over that limit gets
  * 429 instead. Errors of the service itself do not count.
  */
-async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps): Promise<never> {
+async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps, counted?: RateLimitStatus): Promise<never> {
   const isClientError = error instanceof ProblemError && !(error instanceof RetryLaterError);
-  const status = await deps.rateLimits.countAddress(deps.clientAddress(ctx), isClientError ? 1 : 0);
+  const isOurs = !isClientError && !(error instanceof RetryLaterError && error.code === 'rate_limited');
+  if (counted && isOurs) await deps.rateLimits.refundAddress(deps.clientAddress(ctx));
+  const status = counted ?? (await deps.rateLimits.countAddress(deps.clientAddress(ctx), isClientError ? 1 : 0));
   if (isClientError) enforceRateLimit(ctx, status);
   else setRateLimitHeaders(ctx, status);
   throw error;

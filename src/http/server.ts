@@ -3,6 +3,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket, type Se
 import { type ProblemCode, ProblemError } from '../errors.ts';
 import { problemBody, serializeProblem } from './problems.ts';
 import { newRequestId } from './request-id.ts';
+import { UnreadResponses } from './unread-responses.ts';
 
 /** The server cannot listen. The message tells the operator what to change. */
 export class ListenError extends Error {}
@@ -59,7 +60,9 @@ async function findFreePort(host: string, port: number): Promise<number> {
 export async function listen({ host, port, publicUrl, remedy }: ListenOptions): Promise<HttpServer> {
   let url = publicUrl ?? '';
   let handler: RequestListener = (request, response) => respondUnavailable(request, response, 'The service is starting.', url);
+  const unread = new UnreadResponses();
   const onRequest: RequestListener = (request, response) => {
+    unread.watch(response);
     const problem = protocolProblem(request);
     if (problem) respondWithProblem(request, response, problem, url);
     else handler(request, response);
@@ -104,6 +107,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       const idle = setInterval(() => server.closeIdleConnections(), 50);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
       await closed;
+      unread.stop();
       clearInterval(idle);
       clearTimeout(timeout);
     },

@@ -58,6 +58,11 @@ export class RateLimits {
     return { policy: key ? this.#policies.key : this.#policies.session, tightest };
   }
 
+  /** Takes back one request. */
+  async refundAddress(address: string): Promise<void> {
+    await this.#address.limiter.reward(networkOf(address));
+  }
+
   /** With 0 points it only reads the state. */
   async countAddress(address: string, points = 1): Promise<RateLimitStatus> {
     return { policy: this.#policies.address, tightest: await count(this.#address, networkOf(address), points) };

@@ -15,7 +15,11 @@ export class PasswordAttempts {
   }
 
   /** Whether the password gives access to the website. `visitor` identifies the client; by default its address does. */
-  async verify({ id, privacy, passwordHash }: Website, password: string, from: { visitor?: string; address: string }): Promise<boolean> {
+  async verify(
+    { id, userId, privacy, passwordHash }: Website,
+    password: string,
+    from: { visitor?: string; address: string },
+  ): Promise<boolean> {
     // This website cannot be unlocked by any password, so there is nothing to guess and nothing to count. The faster response
     // reveals only the website's privacy, which the caller can read with the same scope.
     if (privacy !== 2 || !passwordHash) return false;
@@ -26,7 +30,7 @@ export class PasswordAttempts {
         [this.#perWebsite, `${id}`],
       ],
       async () => {
-        const matches = await verifyPassword(passwordHash, password);
+        const matches = await verifyPassword(passwordHash, password, { userId });
         return { succeeded: matches, result: matches };
       },
     );

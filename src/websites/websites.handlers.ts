@@ -48,7 +48,7 @@ export function websiteHandlers({
     async createWebsite({ body }, { caller, db }) {
       const { domain: given, ...form } = body;
       const domain = normalizeDomain(given);
-      const settings = await settingsFrom(form);
+      const settings = await settingsFrom(form, caller.userId);
       const [[website]] = await db
         .query(insertWebsite(caller.userId, domain, settings), sql('select enforce_website_quota($1)', [maxWebsites]))
         .catch((error: unknown) => {
@@ -90,9 +90,9 @@ export function websiteHandlers({
 
 const applyUpdate: Handlers<operations, UserDatabase>['updateWebsite'] = async (
   { path: { id }, body = {} },
-  { db, allowedVersions, requireVersion },
+  { caller, db, allowedVersions, requireVersion },
 ) => {
-  const settings = await settingsFrom(body);
+  const settings = await settingsFrom(body, caller.userId);
   const readIfAllowed = async () => {
     const website = await readById(db, WebsiteEntity, id);
     const { privacy, passwordHash } = { ...website, ...settings };
