@@ -29,9 +29,9 @@ export async function sendAsset(ctx: Context, asset: Asset) {
   ctx.set('Cache-Control', asset.cacheControl);
   ctx.vary('Accept-Encoding');
   // A strong ETag identifies the exact bytes, so the compressed body needs a different one.
-  const version = isGzip ? `${hash}-gzip` : hash;
-  ctx.set('ETag', `"${version}"`);
-  if (matchesETag(ctx.headers['if-none-match'], version)) {
+  const etag = isGzip ? `"${hash}-gzip"` : `"${hash}"`;
+  ctx.set('ETag', etag);
+  if (matchesETag(ctx.headers['if-none-match'], etag)) {
     ctx.status = 304;
     return;
   }
