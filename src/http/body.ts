@@ -1,16 +1,16 @@
 import type { Context } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
-import { ProblemError } from '../errors.ts';
+import { InvalidRequest, ProblemError } from '../errors.ts';
 import type { Operation } from './contract.ts';
-import { type FormField, parseUrlencoded } from './urlencoded.ts';
+import { type FormField, parseUrlencoded, tooManyFields } from './urlencoded.ts';
 
 export const maxBodyBytes = 256 * 1024;
 
 /** A parsed body: a JSON value, or the fields of a form in the order they were sent. */
 export type Body = ({ json: unknown } | { form: FormField[] }) & { bytes: number };
 
-/** No form of the contract has that many fields. The rest of a larger form is not parsed: it is rejected anyway. */
-const maxFormFields = 1000;
+/** No body of the contract has that many fields. */
+const maxFields = 1000;
 
 // koa-body only reads the bytes ('binary' maps each byte to one character). They are decoded and parsed below, with stricter
 // rules than those of its parsers.
@@ -43,7 +43,7 @@ export async function readBody(ctx: Context, operation: Operation): Promise<Body
   const bytes = await bytesOf(ctx);
   const text = decodeUtf8(bytes);
   if (operation.body.mediaType === 'application/x-www-form-urlencoded')
-    return { form: parseUrlencoded(text, 'The form', maxFormFields), bytes: bytes.length };
+    return { form: parseUrlencoded(text, 'The form', { maxFields }), bytes: bytes.length };
   return text === '' ? undefined : { json: parseJson(text), bytes: bytes.length };
 }
 
@@ -89,13 +89,14 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. `text` is valid
- * JSON, so looking at its strings and brackets is enough. This is our own code, because the parsers that report duplicates
+ * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. Throws if there
+ * are too many keys, because comparing and validating them would take long. `text` is valid JSON, so looking at its strings and brackets is enough. This is our own code, because the parsers that report duplicates
  * either accept equal values or recurse once per level.
  */
 function findDuplicateKey(text: string): string | undefined {
   /** The keys of each open object. An array has an entry as well, which stays empty. */
   const open: (Set<string> | undefined)[] = [];
+  let fields = 0;
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
     if (character === '{' || character === '[') open.push(undefined);
@@ -103,6 +104,7 @@ function findDuplicateKey(text: string): string | undefined {
     else if (character === '"') {
       const end = endOfString(text, index);
       if (isFollowedByColon(text, end)) {
+        if (++fields > maxFields) throw new InvalidRequest([tooManyFields(maxFields)]);
         const quoted = text.slice(index, end);
         const key = JSON.parse(quoted) as string;
         const keys = open.at(-1) ?? new Set();

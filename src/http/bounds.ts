@@ -2,8 +2,6 @@ import type { BodySchema } from './contract.ts';
 
 /** Validating a smaller body cannot take long. */
 const smallBodyBytes = 4096;
-/** How many unknown fields are validated. It is more than a response lists. */
-const maxUnknownFields = 101;
 
 /**
  * Cuts what is longer than the contract allows to just over its limit, so that validating the largest body takes no longer
@@ -27,10 +25,9 @@ function cut(value: unknown, schemas: BodySchema[]): unknown {
 
 function cutObject(value: object, variants: BodySchema[]): object {
   const result: Record<string, unknown> = {};
-  let unknown = 0;
   for (const [name, child] of Object.entries(value)) {
     const schemas = present(variants.map(({ properties }) => (Object.hasOwn(properties ?? {}, name) ? properties?.[name] : undefined)));
-    if (schemas.length > 0 || unknown++ < maxUnknownFields) define(result, name, cut(child, schemas));
+    define(result, name, cut(child, schemas));
   }
   return result;
 }

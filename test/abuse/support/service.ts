@@ -22,6 +22,8 @@ export interface AbusedUser {
 
 export interface AbusedService extends RunningProcess {
   url: string;
+  /** Undefined for the embedded database. */
+  databaseUrl: string | undefined;
   users: AbusedUser[];
   /** Sends requests with the key of a user. */
   as(user: AbusedUser | undefined): ApiClient;
@@ -34,13 +36,15 @@ interface Options {
   users: number;
   /** Deviations from the default settings. */
   settings?: Record<string, string>;
+  /** Arguments of the command. */
+  args?: string[];
 }
 
 /**
  * Runs the service as an operator does, with default settings, on the embedded database or on the server that
  * TEST_DATABASE_URL names. The users exist before it starts.
  */
-export async function startAbusedService({ users: count, settings = {} }: Options): Promise<AbusedService> {
+export async function startAbusedService({ users: count, settings = {}, args = ['serve'] }: Options): Promise<AbusedService> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-abuse-'));
   const isEmbedded = 'snapshot' in inject('source');
   const server = isEmbedded ? undefined : await createDatabase();
@@ -51,12 +55,14 @@ export async function startAbusedService({ users: count, settings = {} }: Option
   for (let index = 1; index <= count; index++) users.push(await addUser(database, index));
   if (isEmbedded) await database.close();
 
-  const process = run(folder, {
+  const databaseUrl = server && urlOf(server);
+  const environment = {
     PORT: '0',
     OWNER_API_KEY: generateKey(),
-    ...(server && { DATABASE_URL: urlOf(server), SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }),
+    ...(databaseUrl && { DATABASE_URL: databaseUrl, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }),
     ...settings,
-  });
+  };
+  const process = run(folder, environment, args);
   const stop = async () => {
     process.child.kill('SIGINT');
     await process.ended;
@@ -65,6 +71,7 @@ export async function startAbusedService({ users: count, settings = {} }: Option
   return {
     ...process,
     url,
+    databaseUrl,
     users,
     as: (user) => new ApiClient(url, user && { Authorization: `Bearer ${user.key}` }),
     async stopAndInspect(work) {

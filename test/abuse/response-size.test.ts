@@ -1,0 +1,90 @@
+// Responses that are large, and clients that do not read them.
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { guarantee } from '../support/guarantee.ts';
+import { peakMemory } from './support/measure.ts';
+import { type AbusedService, startAbusedService } from './support/service.ts';
+
+const maxBytes = 2 * 1024 * 1024;
+const clients = 120;
+/** A response is abandoned after 30 s. A slow machine gets more time. */
+const abandonedWithinMs = 60_000;
+
+/** Just below 8 KiB as JSON. */
+const addresses = Array.from({ length: 198 }, (_, index) => `2001:db8:1111:2222:3333:4444:5555:${(0x1000 + index).toString(16)}`).join(
+  '\n',
+);
+
+let service: AbusedService;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  service = await startAbusedService({ users: 2 });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await service?.remove();
+});
+
+/** Distinct lines of quotes, each of which takes two bytes in JSON. The list has this many bytes as JSON. */
+function lines(bytes: number): string {
+  const entries: string[] = [];
+  for (let left = bytes - 2, index = 0; left > 0; index++) {
+    const number = String(index);
+    const quotes = Math.min(120, Math.floor((left - number.length - 2) / 2));
+    if (quotes <= 0) break;
+    entries.push(`${'"'.repeat(quotes)}${number}`);
+    left -= 2 * quotes + number.length + 2;
+  }
+  return entries.join('\n');
+}
+
+guarantee(
+  7,
+  'A list has at most 2 MiB, and clients that do not read it are disconnected while others are served',
+  async () => {
+    const [attacker, honest] = service.users;
+    const api = service.as(attacker);
+    for (let index = 0; index < 100; index++) {
+      const form = { domain: `large-${index}.example`, exclude_params: lines(8150), exclude_ips: addresses };
+      expect((await api.post('/api/v1/websites', { form })).status).toBe(201);
+    }
+    const rejected = await api.post('/api/v1/websites', { form: { domain: 'control.example', exclude_params: '\u0001'.repeat(100) } });
+    expect([rejected.status, rejected.body.errors[0].code]).toEqual([422, 'invalid_line']);
+    const longest = await api.post('/api/v1/websites', { form: { domain: 'longest.example', exclude_params: lines(130_000) } });
+    expect(longest.status).toBe(201);
+    const first = await api.get('/api/v1/websites?per_page=10');
+    expect(first.body.data[0]).toMatchObject({ domain: 'longest.example', exclude_params: null, omitted_fields: ['exclude_params'] });
+
+    const list = '/api/v1/websites?per_page=100&sort=asc';
+    const bytes = Buffer.byteLength((await api.get(list)).text);
+    expect(bytes).toBeLessThanOrEqual(maxBytes);
+
+    const start = performance.now();
+    let closed = 0;
+    for (let index = 0; index < clients; index++) {
+      const socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1' });
+      socket.on('error', () => {});
+      socket.on('close', () => closed++);
+      // Five responses for each connection, because the operating system takes the first megabytes.
+      for (let request = 0; request < 5; request++)
+        socket.write(`GET ${list} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attacker?.key}\r\n\r\n`);
+      socket.pause();
+      sockets.push(socket);
+    }
+    const latencies: number[] = [];
+    while (closed < clients && performance.now() - start < abandonedWithinMs) {
+      const sent = performance.now();
+      expect((await service.as(honest).get('/api/monitors')).status).toBe(200);
+      latencies.push(performance.now() - sent);
+      // A paused socket does not notice that the other side has closed it. Reading does.
+      if (performance.now() - start > 32_000) for (const socket of sockets) socket.resume();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(closed).toBe(clients);
+    expect(service.child.exitCode).toBeNull();
+    latencies.sort((a, b) => a - b);
+    return `largest list ${(bytes / 1024 / 1024).toFixed(2)} MiB; ${clients} clients × 5 unread responses: all closed after ${((performance.now() - start) / 1000).toFixed(0)} s, peak memory ${peakMemory(service).toFixed(0)} MB; others: p50 ${latencies[latencies.length >> 1]?.toFixed(0)} ms, longest ${latencies.at(-1)?.toFixed(0)} ms`;
+  },
+  180_000,
+);
