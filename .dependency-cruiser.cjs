@@ -21,7 +21,7 @@ module.exports = {
     layer('net/', ['errors\\.ts$'], 'net/ depends on nothing else'),
     layer('config/', ['errors\\.ts$', 'auth/api-key\\.ts$'], 'OWNER_API_KEY has the format of a key, which auth/api-key.ts defines'),
     layer('telemetry/', ['config/', 'errors\\.ts$'], 'telemetry gets what it measures as parameters'),
-    layer('limits/', ['errors\\.ts$'], 'limits depend neither on auth nor on HTTP'),
+    layer('limits/', ['db/', 'errors\\.ts$'], 'limits depend neither on auth nor on HTTP'),
     layer('auth/', ['limits/', 'db/', 'errors\\.ts$'], 'auth is shared by HTTP and the command line'),
     layer(
       'http/',

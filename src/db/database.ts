@@ -11,6 +11,8 @@ export type Work<T> = (em: SqlEntityManager) => Promise<T>;
 
 /** The only access to the data, the same for the embedded database and for PostgreSQL. */
 export interface Database {
+  /** How many transactions can run at the same time. */
+  readonly concurrency: number;
   /** One transaction that sees only this user's rows. */
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
   /** Runs this user's statements in one round trip. */
@@ -58,6 +60,7 @@ export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: 
 
 /** What the embedded database and PostgreSQL do differently. */
 interface DatabaseBackend {
+  concurrency: number;
   /** Resolves with a function that stops listening. */
   listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>;
   /** Runs statements in one transaction. */
@@ -78,6 +81,10 @@ class OrmDatabase implements Database {
   constructor(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend) {
     this.#orm = orm;
     this.#backend = backend;
+  }
+
+  get concurrency(): number {
+    return this.#backend.concurrency;
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {

@@ -67,6 +67,7 @@ export async function openOnPglite(
   `);
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
   return openDatabaseOn(orm, {
+    concurrency: 1,
     // There is no other process and no connection to lose, so there is never a gap.
     listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotification(payload)),
     query: (statements) =>

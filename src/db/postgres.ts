@@ -38,6 +38,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
     },
   });
   return openDatabaseOn(orm, {
+    concurrency: options.poolSize,
     listen: (channel, listener) => listenOnPostgres(url, channel, listener),
     query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
     connections: () => multiplexer?.connections() ?? { busy: 0, idle: 0, waiting: 0 },

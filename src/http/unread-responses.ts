@@ -20,7 +20,12 @@ export class UnreadResponses {
   /** A set keeps insertion order: the first response has waited longest. */
   readonly #waiting = new Set<WaitingResponse>();
   readonly #timer = setInterval(() => this.#abandonLate(), sweepMs).unref();
+  readonly #options: { timeoutMs: number; maxBytes: number };
   #bytes = 0;
+
+  constructor(options = { timeoutMs: readTimeoutMs, maxBytes: maxWaitingBytes }) {
+    this.#options = options;
+  }
 
   /** Watches a response from the moment it is complete until the operating system has taken all of it. */
   watch(response: ServerResponse) {
@@ -38,7 +43,7 @@ export class UnreadResponses {
     this.#bytes += waiting.bytes;
     waiting.response.once('close', () => this.#remove(waiting));
     for (const oldest of this.#waiting) {
-      if (this.#bytes <= maxWaitingBytes) return;
+      if (this.#bytes <= this.#options.maxBytes) return;
       this.#abandon(oldest);
     }
   }
@@ -53,7 +58,7 @@ export class UnreadResponses {
   }
 
   #abandonLate() {
-    const deadline = performance.now() - readTimeoutMs;
+    const deadline = performance.now() - this.#options.timeoutMs;
     for (const waiting of this.#waiting) {
       if (waiting.since > deadline) return;
       this.#abandon(waiting);

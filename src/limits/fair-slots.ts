@@ -1,56 +1,78 @@
 import { RetryLaterError } from '../errors.ts';
 
-/** Work of one owner can wait in this number. More is rejected, because it would wait for too long. */
-const maxWaitingPerOwner = 20;
+interface Options {
+  /** How many pieces of work run at a time. */
+  slots: number;
+  /** How many of one owner can wait. More would wait for too long, and are rejected. */
+  maxWaiting: number;
+  /** For how long one can wait. Nothing waits longer, unless what the work needs is broken. */
+  maxWaitMs: number;
+}
 
-/** Runs a few pieces of work at a time. Free slots go round-robin over the owners of what waits, so that nobody can crowd out others. */
+interface Waiting {
+  start(): void;
+}
+
+/** Shares slots fairly: a free slot goes to the next owner in turn, however much work another owner has waiting. */
 export class FairSlots {
-  readonly #slots: number;
-  /** A map keeps insertion order: the first owner is served next. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #options: Options;
+  /** A map keeps insertion order: the first owner is next. */
+  readonly #waiting = new Map<string | number, Set<Waiting>>();
   #running = 0;
 
-  constructor(slots: number) {
-    this.#slots = slots;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
-  async run<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    await this.#acquire(owner);
+  async run<T>(owner: string | number, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#options.slots) this.#running++;
+    else await this.#wait(owner);
     try {
       return await work();
     } finally {
-      this.#release();
+      this.#startNext();
     }
   }
 
-  async #acquire(owner: string) {
-    if (this.#running < this.#slots) {
-      this.#running++;
-      return;
-    }
-    const queue = this.#waiting.get(owner) ?? [];
-    if (queue.length >= maxWaitingPerOwner) {
+  #wait(owner: string | number): Promise<void> {
+    const { maxWaiting, maxWaitMs } = this.#options;
+    const queue = this.#waiting.get(owner) ?? new Set();
+    if (queue.size >= maxWaiting) {
       throw new RetryLaterError(
         'rate_limited',
-        'Too many requests of yours are waiting for a password to be checked. Retry in 2 seconds.',
-        2,
+        'Too many of your requests are in progress. Wait for their responses before you send more.',
+        1,
       );
     }
     this.#waiting.set(owner, queue);
-    await new Promise<void>((resolve) => queue.push(resolve));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        queue.delete(waiting);
+        if (queue.size === 0 && this.#waiting.get(owner) === queue) this.#waiting.delete(owner);
+        reject(new RetryLaterError('unavailable', 'The service is overloaded. Retry in 2 seconds.', 2));
+      }, maxWaitMs);
+      const waiting = {
+        start() {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      queue.add(waiting);
+    });
   }
 
   /** Hands the slot to the next owner, who then goes to the end of the line. */
-  #release() {
+  #startNext() {
     const [next] = this.#waiting;
     if (!next) {
       this.#running--;
       return;
     }
     const [owner, queue] = next;
+    const [first] = queue;
     this.#waiting.delete(owner);
-    const start = queue.shift();
-    if (queue.length > 0) this.#waiting.set(owner, queue);
-    start?.();
+    if (first) queue.delete(first);
+    if (queue.size > 0) this.#waiting.set(owner, queue);
+    first?.start();
   }
 }

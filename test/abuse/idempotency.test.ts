@@ -20,6 +20,10 @@ guarantee(
     const url = `${service.url}/api/v1/websites`;
     const statuses: Record<number, number> = {};
     let running = true;
+    // Node accepts one connection at a time, so a new one would have to wait for those of the attackers.
+    const honestAgent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const read = () => send(honestAgent, `${service.url}/api/monitors`, { key: honest?.key ?? '' });
+    await read();
     // Each request hashes a password. Without the header, and with it.
     const attack = Array.from({ length: 200 }, async (_, client) => {
       for (let index = 0; running; index++) {
@@ -32,13 +36,14 @@ guarantee(
     const latencies: number[] = [];
     const reads: number[] = [];
     for (let index = 0; index < 100; index++) {
-      const { status, ms } = await send(undefined, `${service.url}/api/monitors`, { key: honest?.key ?? '' });
+      const { status, ms } = await read();
       reads.push(status);
       latencies.push(ms);
     }
     running = false;
     await Promise.all(attack);
     agent.destroy();
+    honestAgent.destroy();
     expect(new Set(reads)).toEqual(new Set([200]));
     expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
 
