@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { guarantee } from '../support/guarantee.ts';
-import { peakMemory } from './support/measure.ts';
+import { peakMemory, resetPeakMemory } from './support/measure.ts';
 import { type AbusedService, startAbusedService } from './support/service.ts';
 
 const maxBytes = 2 * 1024 * 1024;
@@ -70,6 +70,7 @@ guarantee(
     const bytes = Buffer.byteLength((await api.get(list)).text);
     expect(bytes).toBeLessThanOrEqual(maxBytes);
 
+    resetPeakMemory(service);
     const before = peakMemory(service);
     const { body } = await api.post('/api/keys', { json: { name: 'Second', scopes: ['websites:read'] } });
     const second: string = body.data.key;
