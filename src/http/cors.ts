@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 
 const exposeHeaders = [
   'ETag',
+  'Idempotent-Replayed',
   'Location',
   'Retry-After',
   'RateLimit',
