@@ -1,0 +1,121 @@
+// Ten users do at once what one of them could exhaust the service with, while an honest user works. HOSTILE_SECONDS sets the
+// length; the default is short, so that it can be part of every run.
+import { spawn } from 'node:child_process';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { send } from '../faults/support/load.ts';
+import { collectOutput } from '../support/process.ts';
+import { startWebServer, type WebServer } from '../support/web-server.ts';
+import { peakMemory, resetPeakMemory } from './support/measure.ts';
+import { type AbusedService, type AbusedUser, startAbusedService } from './support/service.ts';
+
+const seconds = Number(process.env.HOSTILE_SECONDS ?? 20);
+const tables = [
+  'websites',
+  'monitors',
+  'providers',
+  'notifications',
+  'incidents',
+  'alerts',
+  'api_keys',
+  'sessions',
+  'idempotent_responses',
+];
+
+let service: AbusedService;
+let sms: WebServer;
+
+beforeAll(async () => {
+  sms = await startWebServer();
+  sms.script = (_, response) => response.writeHead(201, { 'Content-Type': 'application/json' }).end('{}');
+  // The targets and the SMS service are on this machine.
+  const settings = {
+    NET_ALLOW: '127.0.0.0/8',
+    TWILIO_API_URL: sms.url,
+    TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+    TWILIO_AUTH_TOKEN: 'x'.repeat(32),
+    SMS_FROM: '+15005550006',
+  };
+  service = await startAbusedService({ users: 11, settings });
+});
+afterAll(async () => {
+  await service?.remove();
+  await sms?.close();
+});
+
+/** What an honest user does, 10 times a second: reads, and now and then a write. Returns the latencies and the statuses. */
+async function work(user: AbusedUser | undefined, durationMs: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  const key = user?.key ?? '';
+  const latencies: number[] = [];
+  const statuses: Record<number, number> = {};
+  const start = performance.now();
+  for (let index = 0; performance.now() - start < durationMs; index++) {
+    const [path, form] =
+      index % 20 === 0 ? ['/api/v1/websites', `domain=h${index}-${start | 0}.example`] : [reads[index % reads.length] ?? ''];
+    const response = await send(agent, service.url + path, { key, method: form ? 'POST' : 'GET', ...(form && { form }) });
+    latencies.push(response.ms);
+    statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+    await delay(Math.max(0, start + (index + 1) * 110 - performance.now()));
+  }
+  agent.destroy();
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  return { p50: at(0.5), p99: at(0.99), longest: at(1), statuses };
+}
+
+const reads = ['/api/v1/websites', '/api/monitors', '/api/keys', '/api/providers'];
+
+test(
+  'an honest user is served while ten users attack',
+  async () => {
+    const [honest, ...hostile] = service.users;
+    await delay(3000); // The start is over.
+    resetPeakMemory(service);
+    const control = await work(honest, Math.min(seconds, 60) * 1000);
+    const plan = JSON.stringify({ url: service.url, keys: hostile.map(({ key }) => key) });
+    const attackers = collectOutput(spawn(process.execPath, [join(import.meta.dirname, 'support/attackers.ts'), plan]));
+    const attacked = await work(honest, seconds * 1000);
+    attackers.child.kill('SIGTERM');
+    await attackers.ended;
+    const [, statuses = '{}'] = /^statuses (.*);$/m.exec(attackers.printed()) ?? [];
+    const peak = peakMemory(service);
+    const messages = sms.requests.length;
+    const failures = service
+      .printed()
+      .split('\n')
+      .filter((line) => /"status":5\d\d/.test(line));
+    const rows = await service.stopAndInspect(async (database) => {
+      const counts: Record<string, number> = {};
+      for (const { id } of service.users) {
+        for (const table of tables) {
+          const [row] = await database.asUser(id, (em) => em.execute<{ count: number }[]>(`select count(*)::int as count from ${table}`));
+          counts[table] = (counts[table] ?? 0) + (row?.count ?? 0);
+        }
+      }
+      return counts;
+    });
+    const ms = (value: number) => `${value.toFixed(0)} ms`;
+    console.log(
+      [
+        `\n| ${seconds} s, ${service.databaseUrl ? 'PostgreSQL' : 'embedded'} | control | 10 hostile users |`,
+        '|---|---|---|',
+        `| honest user, p50 | ${ms(control.p50)} | ${ms(attacked.p50)} |`,
+        `| honest user, p99 | ${ms(control.p99)} | ${ms(attacked.p99)} |`,
+        `| honest user, longest | ${ms(control.longest)} | ${ms(attacked.longest)} |`,
+        `| honest user, statuses | ${JSON.stringify(control.statuses)} | ${JSON.stringify(attacked.statuses)} |`,
+        `| hostile users, statuses | | ${statuses} |`,
+        `| 5xx in the log | | ${failures.length} |`,
+        `| peak memory | | ${peak.toFixed(0)} MB |`,
+        `| SMS sent | | ${messages} |`,
+        `| rows left | | ${JSON.stringify(rows)} |`,
+      ].join('\n'),
+    );
+    expect(failures).toEqual([]);
+    expect(Object.keys(attacked.statuses).toSorted()).toEqual(['200', '201']);
+    expect(Object.keys(JSON.parse(statuses)).filter((status) => status.startsWith('5'))).toEqual([]);
+  },
+  (seconds + 240) * 1000,
+);
