@@ -53,6 +53,7 @@ export type Config = Readonly<{
   dataDirectory: string;
   /** If absent, the embedded database in the data directory is used. */
   databaseUrl?: string;
+  /** The login of the database owner. If absent, processes do not migrate a PostgreSQL server. */
   migrateDatabaseUrl?: string;
   databasePoolSize: number;
   /** If absent, each process counts limits on its own. */
@@ -148,7 +149,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       ...(set.METRICS_PORT !== undefined && { port: set.METRICS_PORT }),
       ...(set.METRICS_TOKEN && { token: set.METRICS_TOKEN }),
     },
-    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL }),
+    ...(set.MIGRATE_DATABASE_URL && { migrateDatabaseUrl: set.MIGRATE_DATABASE_URL }),
     ...(set.OTEL_EXPORTER_OTLP_ENDPOINT && {
       tracing: { endpoint: set.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: set.OTEL_SERVICE_NAME },
     }),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { databaseUrl } from '../support/database-url.ts';
+import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { ownCheckout, runCommand } from './run-command.ts';
 
 const planned =
@@ -88,8 +88,10 @@ describe.runIf(server)('on PostgreSQL', () => {
     await admin.end();
   });
 
+  const service = () => ({ DATABASE_URL: serviceUrl(url), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') });
+
   const migrate = async (...options: string[]) => {
-    const settings = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
+    const settings = { ...service(), MIGRATE_DATABASE_URL: url };
     const { code, printed } = await runCommand(tmpdir(), ['migrate', ...options], { settings });
     expect([code, printed]).toEqual([0, printed]);
     return printed;
@@ -98,6 +100,14 @@ describe.runIf(server)('on PostgreSQL', () => {
   test('migrates the database and exits; a second run has nothing to do', async () => {
     expect(await migrate()).toContain('"msg":"Database migrated"');
     expect(await migrate()).toContain('"msg":"Database is up to date"');
+  });
+
+  test.each([[], ['--plan']])('requires the login of the database owner %s', async (...options) => {
+    expect(await runCommand(tmpdir(), ['migrate', ...options], { settings: service() })).toEqual({
+      code: 1,
+      printed:
+        'Invalid configuration. MIGRATE_DATABASE_URL: is required by the migrate command. Set it to the login of the database owner\n',
+    });
   });
 
   test('--plan lists what would run and changes nothing', async () => {
