@@ -38,9 +38,13 @@ export interface Connections {
   waiting: number;
 }
 
-/** Set in every transaction that works for a user. The row-level policies compare it with user_id. */
-export const userVariable = 'app.user_id';
-const setUser = `select set_config('${userVariable}', $1, true)`;
+/** Starts every transaction that works for a user. The row-level policies compare this id with user_id. */
+const setUser = 'select set_user_id($1)';
+
+/** Makes the rest of a transaction that began without a user work for a user. */
+export async function continueAsUser(em: SqlEntityManager, userId: number): Promise<void> {
+  await em.execute('select set_user_id(?)', [String(userId)]);
+}
 
 /** The role that every connection of the service starts with. */
 export const appRole = 'sitekeeper_app';
@@ -87,7 +91,10 @@ class OrmDatabase implements Database {
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {
-    return this.#transaction({ variables: { [userVariable]: userId } }, work);
+    return this.#transaction({}, async (em) => {
+      await continueAsUser(em, userId);
+      return work(em);
+    });
   }
 
   query(userId: number): Query {

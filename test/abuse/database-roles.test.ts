@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
@@ -31,7 +32,16 @@ guarantee(6, 'The service does not start with a login that could bypass row-leve
     ),
   );
   expect(session).toEqual({ role: 'sitekeeper_app', privileged: false, owns: false });
-  if (isEmbedded) return 'its session is that of a role without privileges';
+  if (isEmbedded) {
+    for (const sql of [
+      `select set_config('session_authorization', 'postgres', false)`,
+      'set session authorization postgres',
+      'reset session authorization',
+    ]) {
+      await expect(database.asAuthenticator((em) => em.execute(sql))).rejects.toThrow(/permission denied/);
+    }
+    return 'its session has no privileges, and cannot return to the superuser';
+  }
 
   const refused: string[] = [];
   const logins = [ownerUrlOf(database), ...(await superuserUrls())];
@@ -43,6 +53,24 @@ guarantee(6, 'The service does not start with a login that could bypass row-leve
     refused.push(`${username} (${/DATABASE_URL ([^,]+),/.exec(printed())?.[1]})`);
   }
   return `refused: ${refused.join(', ')}`;
+});
+
+guarantee(2, 'Nothing that the service creates in the database can change what functions with more rights do', async () => {
+  await createUser(database, 'ada@example.com', 'correct horse battery');
+  const shadows = [
+    `create temporary table users as select 1::bigint as id, 'ada@example.com'::text as email, 'forged'::text as password_hash`,
+    `create function pg_temp.lower(text) returns text language sql as 'select ''forged'''`,
+    'create operator pg_temp.= (leftarg = text, rightarg = text, function = texteq)',
+  ];
+  for (const sql of shadows) {
+    await expect(database.asAuthenticator((em) => em.execute(sql))).rejects.toThrow(/permission denied/);
+    await expect(database.asEngine((em) => em.execute(sql))).rejects.toThrow(/permission denied/);
+  }
+  const [found] = await database.asAuthenticator((em) =>
+    em.execute<{ password_hash: string }[]>(`select password_hash from auth_find_user('ada@example.com')`),
+  );
+  expect(found?.password_hash).toMatch(/^\$argon2id\$/);
+  return 'temporary tables, functions and operators: 6 of 6 attempts rejected';
 });
 
 /** The superuser of .ci/with-postgres has no password. Other servers may not let the tests log in as superuser. */

@@ -112,7 +112,8 @@ create policy own_rows on reports to sitekeeper_app using (user_id = current_use
 grant select, insert, update, delete on reports to sitekeeper_app;
 `;
 
-const nextName = (suffix: string, position = 1) => `${String(migrationNames.length + position).padStart(4, '0')}_${suffix}`;
+const lastNumber = Number(migrationNames.at(-1)?.slice(0, 4));
+const nextName = (suffix: string, position = 1) => `${String(lastNumber + position).padStart(4, '0')}_${suffix}`;
 const sampleName = nextName('sample');
 const server = process.env.TEST_DATABASE_URL ?? '';
 const users = [1, 2];
