@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -64,16 +63,4 @@ function makePrivate(directory: string): void {
   throw new Error(
     `The data directory ${directory} is open to other users, and its file system ignores chmod. Set DATA_DIR to a directory on another file system, in a container to a named volume.`,
   );
-}
-
-/** Returns the key that encrypts secrets. The first start creates it next to the data. */
-export function readOrCreateSecretKey(directory: string): Buffer {
-  const file = join(directory, 'secret.key');
-  try {
-    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  chmodSync(file, 0o600);
-  return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
 }

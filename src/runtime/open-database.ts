@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { readOrCreateSecretKey } from '../db/data-directory.ts';
 import type { Database } from '../db/database.ts';
+import { readSecretKeys } from '../db/secret-key-file.ts';
 import { entities } from '../entities.ts';
 
 /** How long a crashed service keeps responding with 503 before it exits. */
@@ -19,7 +19,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     setTimeout(() => process.exit(1), exitDelayMs);
   });
   log.info(`Using the embedded database in ${config.dataDirectory}`);
-  return { database, secretKeys: config.secretKeys ?? [readOrCreateSecretKey(config.dataDirectory)] };
+  return { database, secretKeys: config.secretKeys ?? readSecretKeys(config.dataDirectory) };
 }
 
 async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }: Config, log: Logger): Promise<Database> {
