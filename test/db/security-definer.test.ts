@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { openOnPglite, startPglite } from '../../src/db/embedded.ts';
+import { migratePostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 
@@ -12,6 +13,8 @@ let database: Database;
 
 beforeAll(async () => {
   database = await createDatabase();
+  // A copy of a database lacks the privileges of the original on the database itself. The service restores them when it migrates.
+  if ('server' in inject('source')) await migratePostgres(ownerUrlOf(database), urlOf(database));
 });
 afterAll(() => database.close());
 

@@ -18,8 +18,6 @@ export async function createDatabase(): Promise<Database> {
   }
   const name = `sitekeeper_test_${process.pid}_${++databaseCount}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
-  // A copy does not have the privileges of the original on the database itself. A migration would revoke this.
-  await onServer(source.server, `revoke temporary on database ${name} from public`);
   const ownerUrl = databaseUrl(source.server, name);
   const database = await openPostgres(serviceUrl(ownerUrl), entities, { poolSize: 5 });
   ownerUrls.set(database, ownerUrl);
