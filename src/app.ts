@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Document } from 'openapi-backend';
@@ -43,6 +44,7 @@ export interface AppDeps {
     Config,
     | 'rateLimitPerMinute'
     | 'trustedProxies'
+    | 'proxyHops'
     | 'corsOrigins'
     | 'maxWebsites'
     | 'maxMonitors'
@@ -82,7 +84,6 @@ export async function createApp({
   net = { allow: parseRanges(config.netAllow) },
 }: AppDeps): Promise<Koa> {
   const database = shareFairly(unshared);
-  const isTrusted = proxyAddr.compile(config.trustedProxies);
   const apiDeps: ApiDeps<UserDatabase> = {
     data: {
       forUser: (userId) => userDatabase(database, userId),
@@ -92,7 +93,7 @@ export async function createApp({
     rateLimits: new RateLimits(config.rateLimitPerMinute, limiters),
     sessionCookie: new SessionCookie(publicUrl),
     publicUrl,
-    clientAddress: (ctx) => proxyAddr(ctx.req, isTrusted),
+    clientAddress: clientAddressBehind(config),
   };
   const handlers: Handlers<operations, UserDatabase> = {
     ...keyHandlers,
@@ -127,6 +128,18 @@ export async function createApp({
     throw new UnknownPath();
   });
   return app;
+}
+
+/**
+ * Returns a function that finds the address of the client. Each proxy appends the address that it sees to X-Forwarded-For, so the
+ * entries count from the right, one for each proxy. What is further left comes from the client, who could claim any address.
+ */
+function clientAddressBehind({ trustedProxies, proxyHops }: AppDeps['config']): (ctx: Koa.Context) => string {
+  const isProxy = trustedProxies === 'any' ? () => true : proxyAddr.compile(trustedProxies);
+  return ({ req, ip }) => {
+    const address = proxyAddr(req, (sender, hop) => hop < proxyHops && isProxy(sender, hop));
+    return isIP(address) ? address : ip;
+  };
 }
 
 /** The validation rules of both APIs. The mock applies them as well. */

@@ -1,6 +1,6 @@
 import { hashPassword } from '../auth/passwords.ts';
 import { allScopes } from '../auth/scopes.ts';
-import { type Database, userVariable } from '../db/database.ts';
+import { continueAsUser, type Database } from '../db/database.ts';
 import { createKey } from './keys.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function createOwner(
     const [created] = await em.execute<{ id: number | null }[]>('select auth_create_first_user(?, ?) as id', [owner.email, passwordHash]);
     if (!created?.id) return undefined;
     // The rest of this transaction runs as the new user.
-    await em.execute('select set_config(?, ?, true)', [userVariable, String(created.id)]);
+    await continueAsUser(em, created.id);
     const { key } = await createKey(em, {
       userId: created.id,
       name: 'Owner',

@@ -20,6 +20,11 @@ export class SecretCipher {
   readonly #keys: Map<string, Buffer>;
   readonly #newest: string;
 
+  /** The id of the key that encrypts. */
+  get newestKey(): string {
+    return this.#newest;
+  }
+
   constructor(keys: Buffer[]) {
     this.#keys = new Map(keys.map((key) => [keyId(key), key]));
     const [newest] = this.#keys.keys();
@@ -43,11 +48,21 @@ export class SecretCipher {
     return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
   }
 
+  /** Whether there is a key with this id. */
+  hasKey(id: string): boolean {
+    return this.#keys.has(id);
+  }
+
   #key(id: string): Buffer {
     const key = this.#keys.get(id);
     if (!key) throw new Error(`The secret was encrypted with the key ${id}, which is not in SECRET_KEY.`);
     return key;
   }
+}
+
+/** Returns the id of the key that encrypted a secret. */
+export function keyOf(encrypted: string): string {
+  return encrypted.split('.')[1] ?? '';
 }
 
 /** Identifies a key without revealing anything about it. */

@@ -11,7 +11,11 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 
 // Caching compiled code makes the next start faster.
-const { enableCompileCache } = await import('node:module');
-enableCompileCache();
+const { compileCacheDirectory } = await import('../config/compile-cache.ts');
+const directory = compileCacheDirectory();
+if (directory) {
+  const { enableCompileCache } = await import('node:module');
+  enableCompileCache(directory);
+}
 
 await import('./main.ts');

@@ -6,6 +6,7 @@ import { OperatorError, ProblemError, UsageError } from '../errors.ts';
 import { addKeyCommands } from './key.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addMockCommand } from './mock.ts';
+import { addSecretsCommands } from './secrets.ts';
 import { addServeCommands } from './serve.ts';
 import { addUserCommands } from './user.ts';
 
@@ -18,6 +19,7 @@ addMigrateCommand(program);
 addMockCommand(program);
 addUserCommands(program);
 addKeyCommands(program);
+addSecretsCommands(program);
 
 // Commander would treat an unknown command as an argument of the default command.
 const [, , first = ''] = process.argv;

@@ -1,12 +1,18 @@
 import type { Command } from 'commander';
-import { type Config, readConfig } from '../config/config.ts';
+import { type Config, ConfigError, readConfig } from '../config/config.ts';
 
 export function addMigrateCommand(program: Command) {
   program
     .command('migrate')
     .description('migrate the database to this version and exit')
     .option('--plan', 'only list the migrations that would run')
-    .action(async ({ plan }: { plan?: true }) => (plan ? printPlan(readConfig()) : migrate(readConfig())));
+    .action(async ({ plan }: { plan?: true }) => {
+      const config = readConfig();
+      if (config.databaseUrl && !config.migrateDatabaseUrl) {
+        throw new ConfigError('MIGRATE_DATABASE_URL: is required by the migrate command. Set it to the login of the database owner');
+      }
+      await (plan ? printPlan(config) : migrate(config));
+    });
 }
 
 async function migrate(config: Config): Promise<void> {

@@ -6,10 +6,10 @@ import { openDatabase } from '../runtime/open-database.ts';
 import { createLog } from '../telemetry/log.ts';
 
 /** Opens the database for one command. Only one process can use the embedded database, so the service must be stopped first. */
-export async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
-  const { database } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }));
+export async function withDatabase(work: (database: Database, secretKeys: Buffer[]) => Promise<void>): Promise<void> {
+  const { database, secretKeys } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }));
   try {
-    await work(database);
+    await work(database, secretKeys);
   } finally {
     await database.close();
   }

@@ -22,7 +22,7 @@ const settingsSchema = z.object({
   OWNER_API_KEY: value.apiKey.optional(),
   SIGNUP: value.oneOf('open', 'closed').default('closed'),
   RATE_LIMIT_PER_MINUTE: value.whole(1, 1_000_000).default(600),
-  TRUSTED_PROXIES: value.proxies.default([]),
+  TRUSTED_PROXIES: value.proxies.default({ addresses: [], hops: 1 }),
   CORS_ORIGINS: value.origins.default(['*']),
   SECRET_KEY: value.secretKeys.optional(),
   MAX_WEBSITES: value.whole(0, 10_000_000).default(100_000),
@@ -53,6 +53,7 @@ export type Config = Readonly<{
   dataDirectory: string;
   /** If absent, the embedded database in the data directory is used. */
   databaseUrl?: string;
+  /** The login of the database owner. If absent, processes do not migrate a PostgreSQL server. */
   migrateDatabaseUrl?: string;
   databasePoolSize: number;
   /** If absent, each process counts limits on its own. */
@@ -63,7 +64,10 @@ export type Config = Readonly<{
   owner: Readonly<{ email: string; password?: string; apiKey?: string }>;
   signupOpen: boolean;
   rateLimitPerMinute: number;
-  trustedProxies: string[];
+  /** The addresses that a proxy can have. If empty, X-Forwarded-For is ignored. */
+  trustedProxies: string[] | 'any';
+  /** The number of proxies that a request passes through. */
+  proxyHops: number;
   corsOrigins: string[];
   /** Newest first. If absent, the key in the data directory is used. */
   secretKeys?: Buffer[];
@@ -126,7 +130,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     },
     signupOpen: set.SIGNUP === 'open',
     rateLimitPerMinute: set.RATE_LIMIT_PER_MINUTE,
-    trustedProxies: set.TRUSTED_PROXIES,
+    trustedProxies: set.TRUSTED_PROXIES.addresses,
+    proxyHops: set.TRUSTED_PROXIES.hops,
     corsOrigins: set.CORS_ORIGINS,
     maxWebsites: set.MAX_WEBSITES,
     maxMonitors: set.MAX_MONITORS,
@@ -148,7 +153,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       ...(set.METRICS_PORT !== undefined && { port: set.METRICS_PORT }),
       ...(set.METRICS_TOKEN && { token: set.METRICS_TOKEN }),
     },
-    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL, migrateDatabaseUrl: set.MIGRATE_DATABASE_URL ?? set.DATABASE_URL }),
+    ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL }),
+    ...(set.MIGRATE_DATABASE_URL && { migrateDatabaseUrl: set.MIGRATE_DATABASE_URL }),
     ...(set.OTEL_EXPORTER_OTLP_ENDPOINT && {
       tracing: { endpoint: set.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: set.OTEL_SERVICE_NAME },
     }),

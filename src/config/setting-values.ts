@@ -80,10 +80,23 @@ export const addressRanges = listOf(
 );
 
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
-export const proxies = listOf(
-  (entry) => proxyNames.includes(entry) || isAddressOrRange(entry),
-  `must be a list of IP addresses, CIDR ranges or the names ${proxyNames.join(', ')}, separated by commas`,
-);
+const isHopCount = (entry: string) => /^([1-9]|10)$/.test(entry);
+const isProxyEntry = (entry: string) =>
+  isHopCount(entry) || proxyNames.includes(entry) || (isAddressOrRange(entry) && !/\/0+$/.test(entry));
+
+/** Which addresses a proxy can have, and how many proxies a request passes through. */
+export type Proxies = Readonly<{ addresses: string[] | 'any'; hops: number }>;
+
+/** Addresses without a number mean one proxy. A number without addresses means that the proxies can have any address. */
+export const proxies = list
+  .refine((entries) => entries.every(isProxyEntry) && entries.filter(isHopCount).length <= 1, {
+    message: `must be a list of IP addresses, CIDR ranges or the names ${proxyNames.join(', ')}, separated by commas, with at most one number of proxies from 1 to 10`,
+  })
+  .transform((entries): Proxies => {
+    const hops = entries.find(isHopCount);
+    const addresses = entries.filter((entry) => !isHopCount(entry));
+    return { addresses: hops !== undefined && addresses.length === 0 ? 'any' : addresses, hops: Number(hops ?? 1) };
+  });
 
 export const origins = listOf(
   (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),

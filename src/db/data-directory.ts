@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Another process uses the data directory. Two processes in one directory would corrupt the database. */
@@ -13,10 +12,12 @@ export class DirectoryInUse extends Error {}
  */
 export function lockDirectory(directory: string): () => void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    createDirectory(directory);
+    accessSync(directory, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Error(`DATA_DIR must be a writable directory: ${(error as Error).message}.`);
   }
+  makePrivate(directory);
   const lock = new DatabaseSync(join(directory, 'lock'), { timeout: 0 });
   try {
     lock.exec('begin exclusive');
@@ -32,14 +33,34 @@ export function lockDirectory(directory: string): () => void {
   return () => lock.close();
 }
 
-/** Returns the key that encrypts secrets. The first start creates it next to the data. */
-export function readOrCreateSecretKey(directory: string): Buffer {
-  const file = join(directory, 'secret.key');
+/** Creates a directory and its parents. Node's own recursive mkdir never returns if a file system such as /proc rejects it. */
+function createDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  createDirectory(dirname(directory));
   try {
-    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    // Another process that starts at the same time may have created it. A link to nothing exists as well, but is no directory.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !existsSync(directory)) throw error;
   }
-  chmodSync(file, 0o600);
-  return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+}
+
+/**
+ * Removes the access of other users to a directory that existed before. They could read the WAL of the database, or replace its
+ * files. Nothing below needs a change, because nobody gets there.
+ */
+function makePrivate(directory: string): void {
+  if (!process.getuid) return; // Windows has other rights.
+  const { uid, mode } = statSync(directory);
+  if (uid !== process.getuid()) {
+    throw new Error(
+      `The data directory ${directory} belongs to another user (${uid}). Start the service as that user, or set DATA_DIR to a new directory, such as ${join(directory, 'sitekeeper')}.`,
+    );
+  }
+  if ((mode & 0o077) === 0) return;
+  chmodSync(directory, 0o700);
+  if ((statSync(directory).mode & 0o077) === 0) return;
+  throw new Error(
+    `The data directory ${directory} is open to other users, and its file system ignores chmod. Set DATA_DIR to a directory on another file system, in a container to a named volume.`,
+  );
 }

@@ -4,6 +4,7 @@ import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { RetryLaterError } from '../errors.ts';
 import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
+import { assertRestrictedLogin } from './restricted-login.ts';
 import { type Query, type Statement, sql } from './statement.ts';
 
 /** A function that runs in one transaction. */
@@ -27,6 +28,8 @@ export interface Database {
   connections(): Connections;
   /** Whether the database responds and has every migration of this version. */
   isReady(): Promise<boolean>;
+  /** Returns the migrations of this version that have not run. */
+  missingMigrations(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -37,20 +40,27 @@ export interface Connections {
   waiting: number;
 }
 
-/** Set in every transaction that works for a user. The row-level policies compare it with user_id. */
-export const userVariable = 'app.user_id';
-const setUser = `select set_config('${userVariable}', $1, true)`;
+/** Starts every transaction that works for a user. The row-level policies compare this id with user_id. */
+const setUser = 'select set_user_id($1)';
+
+/** Makes the rest of a transaction that began without a user work for a user. */
+export async function continueAsUser(em: SqlEntityManager, userId: number): Promise<void> {
+  await em.execute('select set_user_id(?)', [String(userId)]);
+}
+
+/** The role that every connection of the service starts with. */
+export const appRole = 'sitekeeper_app';
 
 /** The entities are passed in, so that the data layer depends on no feature. */
 export type Entities = NonNullable<Options['entities']>;
 
 const readinessTimeoutMs = 2000;
 
-/** Creates the Database. Throws if row-level security does not apply to its role. */
+/** Creates the Database. Throws if row-level security does not apply to its login or role. */
 export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend): Promise<Database> {
   const database = new OrmDatabase(orm, backend);
   try {
-    await database.assertRestrictedRole();
+    await database.assertRestricted();
   } catch (error) {
     await database.close();
     throw error;
@@ -88,7 +98,10 @@ class OrmDatabase implements Database {
   }
 
   asUser<T>(userId: number, work: Work<T>): Promise<T> {
-    return this.#transaction({ variables: { [userVariable]: userId } }, work);
+    return this.#transaction({}, async (em) => {
+      await continueAsUser(em, userId);
+      return work(em);
+    });
   }
 
   query(userId: number): Query {
@@ -128,23 +141,26 @@ class OrmDatabase implements Database {
   async #hasMigrations(): Promise<boolean> {
     if (this.#closing) return false;
     try {
-      const rows = await this.#orm.em.fork().execute<{ name: string }[]>(`select name from ${migrationsTable}`);
-      const done = new Set(rows.map((row) => row.name));
-      return migrationNames.every((name) => done.has(name));
+      return (await this.missingMigrations()).length === 0;
     } catch {
       return false;
     }
   }
 
-  async assertRestrictedRole() {
-    const [role] = await this.#orm.em.fork().execute<{ name: string; bypasses: boolean; owns: boolean }[]>(
-      `select r.rolname as name, r.rolsuper or r.rolbypassrls as bypasses,
-              exists (select from pg_class c where c.relowner = r.oid) as owns
-         from pg_roles r where r.rolname = current_user`,
-    );
-    if (!role || role.bypasses || role.owns) {
+  async missingMigrations(): Promise<string[]> {
+    const rows = await this.#orm.em.fork().execute<{ name: string }[]>(`select name from ${migrationsTable}`);
+    const done = new Set(rows.map((row) => row.name));
+    return migrationNames.filter((name) => !done.has(name));
+  }
+
+  /** Everything that the service runs relies on the role of the connection and on the restrictions of its login. */
+  async assertRestricted() {
+    const em = this.#orm.em.fork();
+    await assertRestrictedLogin((sql, values) => em.execute(sql, values));
+    const [connection] = await em.execute<{ role: string }[]>('select current_user as role');
+    if (connection?.role !== appRole) {
       throw new Error(
-        `The database role "${role?.name}" bypasses row-level security: it must not be a superuser, have BYPASSRLS or own tables.`,
+        `The database connection has the role "${connection?.role}" instead of "${appRole}". Do not use a connection pooler: it drops the role.`,
       );
     }
   }

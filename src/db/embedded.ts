@@ -8,6 +8,7 @@ import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
+import { restrictSession } from './restricted-session.ts';
 
 /**
  * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: data survives a
@@ -55,16 +56,7 @@ export async function openOnPglite(
   { unlock = () => {}, hasCrashed = (): boolean => false } = {},
 ): Promise<Database> {
   await dropUnusedParsers(pglite);
-  // PGlite's own session is a superuser, to which no policy applies.
-  await pglite.exec(`
-    do $$ begin
-      if not exists (select from pg_roles where rolname = 'sitekeeper_service') then
-        create role sitekeeper_service nologin noinherit in role sitekeeper_app, sitekeeper_engine;
-      end if;
-    end $$;
-    set session authorization sitekeeper_service;
-    set role sitekeeper_app;
-  `);
+  await restrictSession(pglite);
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
   return openDatabaseOn(orm, {
     concurrency: 1,

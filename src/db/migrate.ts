@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { MikroORM } from '@mikro-orm/core';
 import { Migration } from '@mikro-orm/migrations';
-import type { AbstractSqlDriver } from '@mikro-orm/sql';
+import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 
 export const migrationsFolder = join(import.meta.dirname, 'migrations');
 
@@ -32,7 +32,23 @@ export async function migrate(orm: MikroORM<AbstractSqlDriver>): Promise<string[
   await readHistory(async (sql) => ({ rows: await em.execute<object[]>(sql) }));
   const done = await runPending(orm);
   await em.execute(`grant select on ${migrationsTable} to sitekeeper_app, sitekeeper_engine`);
+  await revokeTemporary(em);
   return done;
+}
+
+/**
+ * Temporary objects could shadow what a function with its owner's rights uses. This is not part of a migration, because neither
+ * a dump nor a copy of a database contains the privileges on the database itself.
+ */
+async function revokeTemporary(em: SqlEntityManager): Promise<void> {
+  const [database] = await em.execute<{ name: string; granted: boolean }[]>(
+    `select quote_ident(current_database()) as name,
+            has_database_privilege('sitekeeper_app', current_database(), 'temporary')
+              or has_database_privilege('sitekeeper_engine', current_database(), 'temporary') as granted`,
+  );
+  if (database?.granted) {
+    await em.execute(`revoke temporary on database ${database.name} from public, sitekeeper_app, sitekeeper_engine, sitekeeper_auth`);
+  }
 }
 
 async function runPending({ migrator }: MikroORM<AbstractSqlDriver>): Promise<string[]> {

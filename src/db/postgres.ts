@@ -1,17 +1,18 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { type Database, type Entities, openDatabaseOn } from './database.ts';
+import { appRole, type Database, type Entities, openDatabaseOn } from './database.ts';
 import { listenOnPostgres } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { ConnectionMultiplexer, type Pool, socketOf } from './multiplexer.ts';
+import { assertRestrictedLogin } from './restricted-login.ts';
 
 /** The server cancels a statement, and ends an idle transaction, after this time. */
 const timeoutSeconds = 15;
 /** A server that sends nothing for longer is frozen or unreachable, and will not enforce its own timeouts. */
 const silenceMs = (timeoutSeconds + 1) * 1000;
 
-/** Opens a migrated PostgreSQL server. Pooled connections start as sitekeeper_app, regardless of the login role. */
+/** Opens a migrated PostgreSQL server. Pooled connections start as sitekeeper_app. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
   let multiplexer: ConnectionMultiplexer | undefined;
   const { address, options: urlOptions } = splitOptions(url);
@@ -34,7 +35,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       },
       // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers are
       // off, because starting them takes longer than reading the few rows of one user.
-      options: `${urlOptions} -c role=sitekeeper_app -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0`,
+      options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0`,
     },
   });
   return openDatabaseOn(orm, {
@@ -103,8 +104,10 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
     // The lock serializes processes that start at the same time. It is held on a separate connection from the migrator's.
     return await orm.em.fork().transactional(async (lock) => {
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
-      const done = await migrate(orm);
       const login = decodeURIComponent(new URL(serviceUrl).username);
+      // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
+      if (login) await assertRestrictedLogin((sql, values) => lock.execute(sql, values), login);
+      const done = await migrate(orm);
       if (login) await orm.em.fork().execute(`grant sitekeeper_app, sitekeeper_engine to ${orm.em.getPlatform().quoteIdentifier(login)}`);
       return done;
     });

@@ -27,6 +27,7 @@ export function shareFairly(database: Database): Database {
     listen: (channel, listener) => database.listen(channel, listener),
     connections: () => database.connections(),
     isReady: () => database.isReady(),
+    missingMigrations: () => database.missingMigrations(),
     close: () => database.close(),
   };
 }

@@ -1,19 +1,16 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { readOrCreateSecretKey } from '../db/data-directory.ts';
 import type { Database } from '../db/database.ts';
+import { readSecretKeys } from '../db/secret-key-file.ts';
 import { entities } from '../entities.ts';
 
 /** How long a crashed service keeps responding with 503 before it exits. */
 const exitDelayMs = 1000;
 
-/** Opens and migrates the configured database. Returns it with the keys that encrypt its secrets. Loads only the driver it needs. */
+/** Opens the configured database, migrated. Returns it with the keys that encrypt its secrets. Loads only the driver it needs. */
 export async function openDatabase(config: Config, log: Logger): Promise<{ database: Database; secretKeys: Buffer[] }> {
-  if (config.databaseUrl && config.migrateDatabaseUrl) {
-    const { migratePostgres, openPostgres } = await import('../db/postgres.ts');
-    const done = await migratePostgres(config.migrateDatabaseUrl, config.databaseUrl);
-    log.info({ done }, done.length > 0 ? 'Database migrated' : 'Database is up to date');
-    const database = await openPostgres(config.databaseUrl, entities, { poolSize: config.databasePoolSize });
+  if (config.databaseUrl) {
+    const database = await openServer(config.databaseUrl, config, log);
     return { database, secretKeys: config.secretKeys ?? [] };
   }
   const { openEmbedded } = await import('../db/embedded.ts');
@@ -22,5 +19,34 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     setTimeout(() => process.exit(1), exitDelayMs);
   });
   log.info(`Using the embedded database in ${config.dataDirectory}`);
-  return { database, secretKeys: config.secretKeys ?? [readOrCreateSecretKey(config.dataDirectory)] };
+  return { database, secretKeys: config.secretKeys ?? readSecretKeys(config.dataDirectory) };
+}
+
+async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }: Config, log: Logger): Promise<Database> {
+  const { migratePostgres, openPostgres } = await import('../db/postgres.ts');
+  const open = () => openPostgres(url, entities, { poolSize: databasePoolSize });
+  if (migrateDatabaseUrl) {
+    const done = await migratePostgres(migrateDatabaseUrl, url);
+    log.info({ done }, done.length > 0 ? 'Database migrated' : 'Database is up to date');
+    return open();
+  }
+  const database = await open().catch((error: Error) => {
+    throw isRoleMissing(error) ? notMigrated(error.message) : error;
+  });
+  const missing = await database.missingMigrations();
+  if (missing.length === 0) return database;
+  await database.close();
+  throw notMigrated(`${missing.join(', ')} did not run`);
+}
+
+/** Before the first migration the roles of the service do not exist, or are not granted to its login. */
+function isRoleMissing(error: unknown): boolean {
+  const { message = '', cause } = error as Error;
+  return /sitekeeper_app/.test(message) || (cause !== undefined && isRoleMissing(cause));
+}
+
+function notMigrated(reason: string): Error {
+  return new Error(
+    `The database is not migrated to this version: ${reason}. Set MIGRATE_DATABASE_URL to the login of the database owner, or run "sitekeeper migrate" with that setting.`,
+  );
 }

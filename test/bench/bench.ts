@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { serviceUrl } from '../support/database-url.ts';
 import { chart } from './chart.ts';
 import { compareWith } from './compare.ts';
 import { Contender, serveCommand, serveSettings } from './contender.ts';
@@ -72,9 +73,14 @@ async function measure(url: string, seeded: Seeded): Promise<{ results: Result[]
     return contender;
   };
   try {
-    const peerSettings = { BENCH_DATABASE_URL: url, BENCH_USER: `${seeded.userId}`, BENCH_RATE_LIMIT: '100000000' };
+    const peerSettings = (peer: string) => ({
+      // The baseline bypasses the policies as the owner of the tables; the others log in as the service does.
+      BENCH_DATABASE_URL: peer === 'limit' ? url : serviceUrl(url),
+      BENCH_USER: `${seeded.userId}`,
+      BENCH_RATE_LIMIT: '100000000',
+    });
     const others: Contender[] = [];
-    for (const peer of peers) others.push(await start(peer, [join(import.meta.dirname, `peers/${peer}.ts`)], peerSettings));
+    for (const peer of peers) others.push(await start(peer, [join(import.meta.dirname, `peers/${peer}.ts`)], peerSettings(peer)));
     const ours = await start('ours', serveCommand(root), serveSettings(url));
     const limited = await start('ours, limited', serveCommand(root), serveSettings(url, { ratePerMinute: 1 }));
 

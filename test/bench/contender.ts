@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { serviceUrl } from '../support/database-url.ts';
 
 const ticksPerSecond = 100;
 
@@ -56,7 +57,13 @@ export function serveCommand(checkout: string): string[] {
   return [entry, 'serve', '--no-engine'];
 }
 
-export function serveSettings(url: string, { ratePerMinute = 1_000_000 } = {}): Record<string, string> {
+export function serveSettings(ownerUrl: string, { ratePerMinute = 1_000_000 } = {}): Record<string, string> {
   const secretKey = Buffer.alloc(32, 1).toString('base64');
-  return { DATABASE_URL: url, SECRET_KEY: secretKey, PORT: '0', RATE_LIMIT_PER_MINUTE: String(ratePerMinute) };
+  return {
+    DATABASE_URL: serviceUrl(ownerUrl),
+    MIGRATE_DATABASE_URL: ownerUrl,
+    SECRET_KEY: secretKey,
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: String(ratePerMinute),
+  };
 }

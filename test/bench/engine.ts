@@ -14,6 +14,7 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
+import { serviceUrl } from '../support/database-url.ts';
 import { scripts, startWebServer } from '../support/web-server.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -29,8 +30,8 @@ if (process.argv[2] === 'target') {
 }
 
 async function bench(url: string) {
-  await migratePostgres(url, url);
-  const database = await openPostgres(url, entities, { poolSize: 4 });
+  await migratePostgres(url, serviceUrl(url));
+  const database = await openPostgres(serviceUrl(url), entities, { poolSize: 4 });
   try {
     const userId = (await createUser(database, 'bench@example.com', undefined)) ?? 0;
     const authority = await createAuthority();
@@ -144,7 +145,7 @@ async function measureLateness(database: Database, userId: number, url: string, 
 async function measureClaims(database: Database, url: string, userId: number, rows: number) {
   await seed(database, userId, 'http://127.0.0.1/', rows, 86_400);
   await delay(5000); // New monitors are due within that time.
-  const workers = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url, entities, { poolSize: 1 })));
+  const workers = await Promise.all([1, 2, 3, 4].map(() => openPostgres(serviceUrl(url), entities, { poolSize: 1 })));
   const ids = new Set<number>();
   let claimed = 0;
   const start = performance.now();

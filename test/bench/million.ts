@@ -7,6 +7,7 @@ import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
+import { serviceUrl } from '../support/database-url.ts';
 import { withDatabase } from './with-database.ts';
 
 const monitors = Number(process.argv[2] ?? 1_000_000);
@@ -17,11 +18,11 @@ let owner: pg.Client;
 const workers: Database[] = [];
 
 await withDatabase('million', async (url) => {
-  await migratePostgres(url, url);
+  await migratePostgres(url, serviceUrl(url));
   owner = new pg.Client({ connectionString: url });
   await owner.connect();
   try {
-    for (let n = 0; n < 4; n++) workers.push(await openPostgres(url, entities, { poolSize: 1 }));
+    for (let n = 0; n < 4; n++) workers.push(await openPostgres(serviceUrl(url), entities, { poolSize: 1 }));
     await bench();
   } finally {
     for (const worker of workers) await worker.close();

@@ -3,6 +3,7 @@ import { createUser } from '../../src/accounts/users.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
+import { serviceUrl } from '../support/database-url.ts';
 
 export interface Seeded {
   userId: number;
@@ -15,10 +16,13 @@ export interface Seeded {
 const websites = 1000;
 const incidents = 500;
 
-/** Creates a user with 1,000 websites and a monitor with 500 incidents in a year, after five others with as many rows. */
+/**
+ * Migrates the database as its owner, and creates a user with 1,000 websites and a monitor with 500 incidents in a year, after
+ * five others with as many rows.
+ */
 export async function seed(url: string): Promise<Seeded> {
-  await migratePostgres(url, url);
-  const database = await openPostgres(url, entities, { poolSize: 2 });
+  await migratePostgres(url, serviceUrl(url));
+  const database = await openPostgres(serviceUrl(url), entities, { poolSize: 2 });
   try {
     for (let other = 0; other < 5; other++) await fill((await createUser(database, `other${other}@example.com`, undefined)) ?? 0);
     const userId = (await createUser(database, 'bench@example.com', undefined)) ?? 0;

@@ -9,6 +9,7 @@ import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { type UserDatabase, userDatabase } from '../../src/db/user-database.ts';
 import { entities } from '../../src/entities.ts';
 import { countMatches, findPage, selectRows } from '../../src/websites/website.list.ts';
+import { serviceUrl } from '../support/database-url.ts';
 import { median } from './median.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -37,8 +38,8 @@ const cases: { name: string; query: ListQuery; run: Measurement; rounds: number;
 ];
 
 await withDatabase('bench_websites', async (url) => {
-  await migratePostgres(url, url);
-  const database = await openPostgres(url, entities, { poolSize: 1 });
+  await migratePostgres(url, serviceUrl(url));
+  const database = await openPostgres(serviceUrl(url), entities, { poolSize: 1 });
   try {
     const small = await seed(database, sizes.small);
     const large = await seed(database, sizes.large);

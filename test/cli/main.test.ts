@@ -16,6 +16,7 @@ test.each([
   [['--help'], /serve[\s\S]*worker[\s\S]*migrate[\s\S]*mock[\s\S]*user[\s\S]*key/],
   [['user', '--help'], /add[\s\S]*password[\s\S]*delete/],
   [['key', '--help'], /generate[\s\S]*create/],
+  [['secrets', '--help'], /status[\s\S]*rotate/],
   [['key', 'create', '--help'], /--user[\s\S]*--name[\s\S]*--scopes[\s\S]*--expires/],
 ])('%j prints the commands or options', async (args, text) => {
   const { code, printed } = await runCommand(folder, args);

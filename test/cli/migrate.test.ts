@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { databaseUrl } from '../support/database-url.ts';
+import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { ownCheckout, runCommand } from './run-command.ts';
 
 const planned =
@@ -41,12 +41,12 @@ describe('on the embedded database', () => {
     expect((await runCommand(folder, ['migrate'], { checkout: copy })).code).toBe(0);
     expect(await runCommand(folder, ['migrate', '--plan'])).toEqual({ code: 0, printed: upToDate });
 
-    const [next, last] = ['0002_next', '0003_last'].map((name) => join(copy, `src/db/migrations/${name}.sql`)) as [string, string];
+    const [next, last] = ['9001_next', '9002_last'].map((name) => join(copy, `src/db/migrations/${name}.sql`)) as [string, string];
     writeFileSync(next, 'create table next_websites ();\n');
     writeFileSync(last, 'create table websites ();\n');
     expect(await runCommand(folder, ['migrate'], { checkout: copy })).toEqual({
       code: 1,
-      printed: expect.stringMatching(/^The migration 0003_last failed and was rolled back: .*relation "websites" already exists\n$/),
+      printed: expect.stringMatching(/^The migration 9002_last failed and was rolled back: .*relation "websites" already exists\n$/),
     });
     writeFileSync(last, 'create table last_websites ();\n');
     expect((await runCommand(folder, ['migrate'], { checkout: copy })).code).toBe(0);
@@ -60,7 +60,7 @@ describe('on the embedded database', () => {
       const { code, printed } = await runCommand(folder, [...args], { checkout: copy, settings: { PORT: '0' } });
       expect([code, printed.slice(0, prefix.length)]).toEqual([1, prefix]);
       expect(printed.slice(prefix.length)).toMatch(
-        /^The migration 0002_next was changed after it ran on this database \(checksum [0-9a-f]{16}, expected [0-9a-f]{16}\)\. Restore the original file\.\n$/,
+        /^The migration 9001_next was changed after it ran on this database \(checksum [0-9a-f]{16}, expected [0-9a-f]{16}\)\. Restore the original file\.\n$/,
       );
     }
   }, 120_000);
@@ -88,8 +88,10 @@ describe.runIf(server)('on PostgreSQL', () => {
     await admin.end();
   });
 
+  const service = () => ({ DATABASE_URL: serviceUrl(url), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') });
+
   const migrate = async (...options: string[]) => {
-    const settings = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 7).toString('base64') };
+    const settings = { ...service(), MIGRATE_DATABASE_URL: url };
     const { code, printed } = await runCommand(tmpdir(), ['migrate', ...options], { settings });
     expect([code, printed]).toEqual([0, printed]);
     return printed;
@@ -98,6 +100,14 @@ describe.runIf(server)('on PostgreSQL', () => {
   test('migrates the database and exits; a second run has nothing to do', async () => {
     expect(await migrate()).toContain('"msg":"Database migrated"');
     expect(await migrate()).toContain('"msg":"Database is up to date"');
+  });
+
+  test.each([[], ['--plan']])('requires the login of the database owner %s', async (...options) => {
+    expect(await runCommand(tmpdir(), ['migrate', ...options], { settings: service() })).toEqual({
+      code: 1,
+      printed:
+        'Invalid configuration. MIGRATE_DATABASE_URL: is required by the migrate command. Set it to the login of the database owner\n',
+    });
   });
 
   test('--plan lists what would run and changes nothing', async () => {

@@ -78,6 +78,22 @@ describe('delivery settings', () => {
     expect(() => readConfig({ SMTP_URL: 'mail.example.com' })).toThrow(/^SMTP_URL: must be an smtp:\/\/ or smtps:\/\/ URL$/));
 });
 
+describe('TRUSTED_PROXIES', () => {
+  test.each([
+    ['', [], 1],
+    ['1', 'any', 1],
+    ['2', 'any', 2],
+    ['loopback', ['loopback'], 1],
+    ['10.0.0.7, 2, fd00::/8', ['10.0.0.7', 'fd00::/8'], 2],
+  ])('%j is read as addresses and a number of proxies', (TRUSTED_PROXIES, trustedProxies, proxyHops) =>
+    expect(readConfig({ TRUSTED_PROXIES })).toMatchObject({ trustedProxies, proxyHops }),
+  );
+
+  test.each(['0', '11', '1,2', '-1', 'true', 'proxy.example.com', '10.0.0.0/33', '0.0.0.0/0'])('rejects %j', (TRUSTED_PROXIES) =>
+    expect(() => readConfig({ TRUSTED_PROXIES })).toThrow(/^TRUSTED_PROXIES: must be a list of IP addresses, CIDR ranges or the names/),
+  );
+});
+
 describe('PUBLIC_URL', () => {
   test('loses its trailing slash', () =>
     expect(readConfig({ PUBLIC_URL: 'https://sitekeeper.example.com/' })).toMatchObject({ publicUrl: 'https://sitekeeper.example.com' }));

@@ -8,8 +8,8 @@ import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedde
 import { type MigrationPlan, migrationNames, migrationsFolder, planMigrations } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
-import { createDatabase, urlOf } from '../support/database.ts';
-import { databaseUrl } from '../support/database-url.ts';
+import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
+import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { exemptMigrations, findViolations } from './migration-rules.ts';
 
 const textOf = (name: string) => readFileSync(join(migrationsFolder, `${name}.sql`), 'utf8');
@@ -154,8 +154,8 @@ describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $
   test('migrate and migrate --plan reject a database that was not created by the baseline', async () => {
     await database.query(`update migrations set name = '0001_users_keys' where name = '0001_baseline'`);
     await database.query(`insert into migrations (name) values ('0002_engine')`);
-    const error =
-      'This version cannot upgrade the database. It has the migrations 0001_users_keys, 0002_engine, but not 0001_baseline. Use an empty database.';
+    const found = ['0001_users_keys', '0002_engine', ...migrationNames.slice(1)].toSorted().join(', ');
+    const error = `This version cannot upgrade the database. It has the migrations ${found}, but not 0001_baseline. Use an empty database.`;
     await expect(database.migrate()).rejects.toThrow(new Error(error));
     await expect(database.plan()).rejects.toThrow(new Error(error));
     await database.query(`delete from migrations where name = '0002_engine'`);
@@ -174,12 +174,12 @@ describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $
 
 test.runIf(server)('a migration whose connection is lost fails', async () => {
   const database = await createDatabase();
-  const other = new pg.Client({ connectionString: urlOf(database) });
+  const other = new pg.Client({ connectionString: ownerUrlOf(database) });
   await other.connect();
   try {
     // While this lock is held, the migration waits and can be terminated.
     await other.query(`select pg_advisory_lock(hashtext('sitekeeper migrations'))`);
-    const failed = expect(migratePostgres(urlOf(database), urlOf(database))).rejects.toThrow('terminating connection');
+    const failed = expect(migratePostgres(ownerUrlOf(database), urlOf(database))).rejects.toThrow('terminating connection');
     const terminate = () =>
       other.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -221,10 +221,10 @@ async function createEmptyOnServer(): Promise<OwnedDatabase> {
   await owner.connect();
   return {
     query: async (sql) => (await owner.query(sql)).rows,
-    migrate: () => migratePostgres(url, url),
+    migrate: () => migratePostgres(url, serviceUrl(url)),
     plan: () => planPostgres(url),
     async isReady() {
-      const database = await openPostgres(url, entities, { poolSize: 1 });
+      const database = await openPostgres(serviceUrl(url), entities, { poolSize: 1 });
       try {
         return await database.isReady();
       } finally {

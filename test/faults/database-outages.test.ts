@@ -20,7 +20,11 @@ let target: WebServer;
 
 beforeAll(async () => {
   [postgres, mail, target] = await Promise.all([createPostgres(), startMailServer(), startWebServer()]);
-  deployment = await Deployment.create({ DATABASE_URL: postgres.url, SMTP_URL: `smtp://${mail.host}` });
+  deployment = await Deployment.create({
+    DATABASE_URL: postgres.url,
+    MIGRATE_DATABASE_URL: postgres.ownerUrl,
+    SMTP_URL: `smtp://${mail.host}`,
+  });
   service = await deployment.serve();
 });
 afterAll(async () => {

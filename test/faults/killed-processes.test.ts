@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { leaseSeconds } from '../../src/monitoring/engine/claim.ts';
-import { createDatabase, urlOf } from '../support/database.ts';
+import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -84,7 +84,7 @@ describe.concurrent('killed workers', () => {
       const workers = await workersOf(alerting, { SMTP_URL: `smtp://${mail.host}` });
       const { id, api } = await alerting.createUser();
       const first = await workers.startWorker();
-      const admin = new pg.Client({ connectionString: urlOf(alerting.database) });
+      const admin = new pg.Client({ connectionString: ownerUrlOf(alerting.database) });
       await admin.connect();
       // Once the e-mail is on its way, a lock on the table keeps the worker from marking the alert as sent.
       onMail = async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
@@ -74,9 +75,10 @@ test('requests without a key share the limit of their address; health checks are
   }
 });
 
-test('X-Forwarded-For is used only behind a trusted proxy, and IPv6 addresses count by their /64 network', async () => {
-  const statusesFrom = async (trustedProxies: string[], addresses: string[]) => {
-    const service = await startService({ rateLimitPerMinute: 10, trustedProxies }, { database });
+test('X-Forwarded-For counts as many entries from the right as there are proxies, and is used only behind a trusted proxy, and IPv6 addresses count by their /64 network', async () => {
+  const statusesFrom = async (setting: string, addresses: string[]) => {
+    const { trustedProxies, proxyHops } = readConfig({ TRUSTED_PROXIES: setting });
+    const service = await startService({ rateLimitPerMinute: 10, trustedProxies, proxyHops }, { database });
     try {
       const statuses = [];
       for (const address of addresses)
@@ -86,7 +88,20 @@ test('X-Forwarded-For is used only behind a trusted proxy, and IPv6 addresses co
       await service.stop();
     }
   };
-  expect(await statusesFrom([], ['192.0.2.1', '192.0.2.2'])).toEqual([401, 429]);
-  expect(await statusesFrom(['loopback'], ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([401, 401, 429]);
-  expect(await statusesFrom(['127.0.0.0/8'], ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'])).toEqual([401, 429, 401]);
+  expect(await statusesFrom('', ['192.0.2.1', '192.0.2.2'])).toEqual([401, 429]);
+  expect(await statusesFrom('loopback', ['192.0.2.1', '192.0.2.2', '192.0.2.1'])).toEqual([401, 401, 429]);
+  expect(await statusesFrom('127.0.0.0/8', ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'])).toEqual([401, 429, 401]);
+  // A proxy appends the address that it sees. What its client sent is further left, and does not count.
+  const appended = ['192.0.2.1, 10.0.0.7', '192.0.2.2, 10.0.0.7', '192.0.2.1, 10.0.0.8'];
+  for (const setting of ['1', 'loopback', 'loopback,uniquelocal', '1, 10.0.0.0/8, 127.0.0.1']) {
+    expect([setting, await statusesFrom(setting, appended)]).toEqual([setting, [401, 429, 401]]);
+  }
+  // Behind two proxies, the outer one has appended the address of the client, and the inner one that of the outer one.
+  const chained = ['192.0.2.9, 192.0.2.1, 10.0.0.7', '192.0.2.8, 192.0.2.1, 10.0.0.7', '192.0.2.9, 192.0.2.2, 10.0.0.7'];
+  expect(await statusesFrom('2', chained)).toEqual([401, 429, 401]);
+  expect(await statusesFrom('2, loopback, 10.0.0.0/8', chained)).toEqual([401, 429, 401]);
+  expect(await statusesFrom('2, loopback', chained)).toEqual([401, 429, 429]);
+  // With fewer entries than proxies, the leftmost counts; without a valid address, that of the connection.
+  expect(await statusesFrom('3', ['192.0.2.1', '192.0.2.1', '192.0.2.2'])).toEqual([401, 429, 401]);
+  expect(await statusesFrom('1', ['unknown', 'x'.repeat(2000), ''])).toEqual([401, 429, 429]);
 });

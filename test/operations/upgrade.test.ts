@@ -11,7 +11,7 @@ import { migrationNames } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { databaseUrl } from '../support/database-url.ts';
+import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { readMigration } from '../support/migrations.ts';
 import { run } from '../support/process.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -112,7 +112,8 @@ create policy own_rows on reports to sitekeeper_app using (user_id = current_use
 grant select, insert, update, delete on reports to sitekeeper_app;
 `;
 
-const nextName = (suffix: string, position = 1) => `${String(migrationNames.length + position).padStart(4, '0')}_${suffix}`;
+const lastNumber = Number(migrationNames.at(-1)?.slice(0, 4));
+const nextName = (suffix: string, position = 1) => `${String(lastNumber + position).padStart(4, '0')}_${suffix}`;
 const sampleName = nextName('sample');
 const server = process.env.TEST_DATABASE_URL ?? '';
 const users = [1, 2];
@@ -122,6 +123,8 @@ describe.runIf(server)('on PostgreSQL', () => {
   let nextVersion: string;
   let admin: pg.Client;
   let client: pg.Client;
+  /** The owner cannot become the roles of the service. */
+  let serviceClient: pg.Client;
   let name: string;
   let url: string;
 
@@ -142,7 +145,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 
   /** Runs the next version's `migrate` command. */
   async function migrateNext(...options: string[]): Promise<{ code: number | string; printed: string }> {
-    const settings = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
+    const settings = { DATABASE_URL: serviceUrl(url), MIGRATE_DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
     const { ended, printed } = run(nextVersion, settings, ['migrate', ...options], nextVersion);
     return { code: await ended, printed: printed() };
   }
@@ -151,22 +154,23 @@ describe.runIf(server)('on PostgreSQL', () => {
     name = `sitekeeper_upgrade_${process.pid}_${migrations.length}`;
     url = databaseUrl(server, name);
     await admin.query(`create database ${name}`);
-    await migratePostgres(url, url, migrations);
+    await migratePostgres(url, serviceUrl(url), migrations);
     client = new pg.Client({ connectionString: url });
-    await client.connect();
+    serviceClient = new pg.Client({ connectionString: serviceUrl(url) });
+    await Promise.all([client.connect(), serviceClient.connect()]);
   }
 
   async function dropDatabase() {
-    await client.end();
+    await Promise.all([client.end(), serviceClient.end()]);
     await admin.query(`drop database ${name} with (force)`);
   }
 
   async function queryAs(role: Role, user: number, sql: string, values: unknown[] = []): Promise<object[]> {
-    await client.query('begin');
-    await client.query(`set local role ${role}`);
-    await client.query(`select set_config('app.user_id', $1, true)`, [String(user)]);
-    const { rows } = await client.query(sql, values);
-    await client.query('commit');
+    await serviceClient.query('begin');
+    await serviceClient.query(`set local role ${role}`);
+    await serviceClient.query(`select set_config('app.user_id', $1, true)`, [String(user)]);
+    const { rows } = await serviceClient.query(sql, values);
+    await serviceClient.query('commit');
     return rows;
   }
 
@@ -251,7 +255,7 @@ describe.runIf(server)('on PostgreSQL', () => {
         const before = await readRows(tables);
         for (const rows of before) expect(Object.entries(rows).filter(([, found]) => found.length === 0)).toEqual([]);
 
-        expect(await migratePostgres(url, url)).toEqual(migrationNames.slice(migrations.length));
+        expect(await migratePostgres(url, serviceUrl(url))).toEqual(migrationNames.slice(migrations.length));
 
         expect(await readRows(tables)).toEqual(before);
         await expectIsolation();
@@ -263,7 +267,7 @@ describe.runIf(server)('on PostgreSQL', () => {
       });
 
       test('this version keeps working on a database that the next version has migrated', async () => {
-        database = await openPostgres(url, entities, { poolSize: 2 });
+        database = await openPostgres(serviceUrl(url), entities, { poolSize: 2 });
         service = await startService({}, { database });
         await expectServiceWorks(service, ['site1.example', 'site2.example'], 'site3.example');
         const tables = await readTables();

@@ -5,10 +5,10 @@ import type { Database, Work } from '../../src/db/database.ts';
 import { openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
-import { databaseUrl } from './database-url.ts';
+import { databaseUrl, serviceUrl } from './database-url.ts';
 
 let databaseCount = 0;
-const urls = new WeakMap<Database, string>();
+const ownerUrls = new WeakMap<Database, string>();
 
 /** Creates a migrated, empty database for the caller: embedded, or on the server that TEST_DATABASE_URL names. */
 export async function createDatabase(): Promise<Database> {
@@ -18,9 +18,9 @@ export async function createDatabase(): Promise<Database> {
   }
   const name = `sitekeeper_test_${process.pid}_${++databaseCount}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
-  const url = databaseUrl(source.server, name);
-  const database = await openPostgres(url, entities, { poolSize: 5 });
-  urls.set(database, url);
+  const ownerUrl = databaseUrl(source.server, name);
+  const database = await openPostgres(serviceUrl(ownerUrl), entities, { poolSize: 5 });
+  ownerUrls.set(database, ownerUrl);
   const close = database.close.bind(database);
   database.close = async () => {
     await close();
@@ -29,9 +29,14 @@ export async function createDatabase(): Promise<Database> {
   return database;
 }
 
-/** Returns the URL at which another process can reach the database. The embedded database has none. */
+/** Returns the URL with which another process of the service can reach the database. The embedded database has none. */
 export function urlOf(database: Database): string {
-  const url = urls.get(database);
+  return serviceUrl(ownerUrlOf(database));
+}
+
+/** Returns the URL with the login of the database owner, for what the service itself may not do. */
+export function ownerUrlOf(database: Database): string {
+  const url = ownerUrls.get(database);
   if (!url) throw new Error('The embedded database has no URL.');
   return url;
 }
@@ -41,8 +46,7 @@ export function urlOf(database: Database): string {
  * so it is returned unchanged.
  */
 export async function reopen(database: Database): Promise<Database> {
-  const url = urls.get(database);
-  return url ? openPostgres(url, entities, { poolSize: 5 }) : database;
+  return ownerUrls.has(database) ? openPostgres(urlOf(database), entities, { poolSize: 5 }) : database;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
-import { databaseUrl } from './database-url.ts';
+import { createServiceLogin, databaseUrl, serviceUrl } from './database-url.ts';
 
 /** Opens a migrated, empty database: embedded, or on the server that TEST_DATABASE_URL names. It is dropped when it is closed. */
 export async function openFreshDatabase(server = process.env.TEST_DATABASE_URL): Promise<Database> {
@@ -20,9 +20,10 @@ async function onServer(server: string): Promise<Database> {
   const admin = new pg.Client({ connectionString: server });
   await admin.connect();
   await admin.query(`create database ${name}`);
-  const url = databaseUrl(server, name);
-  await migratePostgres(url, url);
-  const database = await openPostgres(url, entities, { poolSize: 5 });
+  await createServiceLogin(admin, server);
+  const ownerUrl = databaseUrl(server, name);
+  await migratePostgres(ownerUrl, serviceUrl(ownerUrl));
+  const database = await openPostgres(serviceUrl(ownerUrl), entities, { poolSize: 5 });
   const close = database.close.bind(database);
   database.close = async () => {
     await close();

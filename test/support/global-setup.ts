@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrateEmbedded, startPglite } from '../../src/db/embedded.ts';
 import { migratePostgres } from '../../src/db/postgres.ts';
-import { databaseUrl } from './database-url.ts';
+import { createServiceLogin, databaseUrl, serviceUrl } from './database-url.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -38,7 +38,8 @@ async function prepareTemplate(project: TestProject, server: string) {
   const admin = new pg.Client({ connectionString: server });
   await admin.connect();
   await admin.query(`create database ${template}`);
-  await migratePostgres(databaseUrl(server, template), server);
+  await createServiceLogin(admin, server);
+  await migratePostgres(databaseUrl(server, template), serviceUrl(server));
   project.provide('source', { server, template });
   return async () => {
     await admin.query(`drop database ${template} with (force)`);

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types/monitoring.ts';
-import type { SecretCipher } from '../../auth/secret-cipher.ts';
+import type { SecretCipher, SecretLocation } from '../../auth/secret-cipher.ts';
 import { InvalidRequest, type ValidationError } from '../../errors.ts';
 import type { Provider, ProviderType } from './provider.entity.ts';
 
@@ -54,7 +54,7 @@ export function decryptSecret(provider: Provider, field: 'webhook_url' | 'token'
   return cipher.decrypt(encrypted ?? '', locationOf(provider, field));
 }
 
-function locationOf({ userId, id }: Provider, field: string) {
+export function locationOf({ userId, id }: Pick<Provider, 'userId' | 'id'>, field: string): SecretLocation {
   return { userId, table: 'providers', row: id, field };
 }
 

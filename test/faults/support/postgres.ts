@@ -6,13 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { createServiceLogin, serviceUrl } from '../../support/database-url.ts';
 
 const execute = promisify(execFile);
 
 /** A PostgreSQL server for one test file, so that crashing it does not disturb other tests. */
 export interface PostgresServer {
-  /** The role in it is not a superuser, but can create databases and roles. */
+  /** The login of the service. */
   url: string;
+  /** The login of the database owner, who is not a superuser, but can create databases and roles. */
+  ownerUrl: string;
   /** Stops it without a checkpoint, as a power failure would. */
   crash(): Promise<void>;
   /** Resolves once it accepts connections. */
@@ -41,13 +44,16 @@ export async function createPostgres(): Promise<PostgresServer> {
 
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
   await start();
+  const ownerUrl = `postgres://sitekeeper_owner@127.0.0.1:${port}/sitekeeper`;
   const admin = new pg.Client({ connectionString: `postgres://postgres@127.0.0.1:${port}/postgres` });
   await admin.connect();
   await admin.query('create role sitekeeper_owner login createdb createrole');
+  await createServiceLogin(admin, ownerUrl);
   await admin.query('create database sitekeeper owner sitekeeper_owner');
   await admin.end();
   return {
-    url: `postgres://sitekeeper_owner@127.0.0.1:${port}/sitekeeper`,
+    url: serviceUrl(ownerUrl),
+    ownerUrl,
     crash,
     start,
     // The main process is stopped first and continued last. While it is stopped, it starts no child and reaps none.

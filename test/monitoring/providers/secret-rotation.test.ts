@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createUser } from '../../../src/accounts/users.ts';
+import { keyOf, SecretCipher } from '../../../src/auth/secret-cipher.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { countByKey, rotateSecrets } from '../../../src/monitoring/providers/secret-rotation.ts';
+import { createDatabase } from '../../support/database.ts';
+
+const keys = { older: randomBytes(32), newer: randomBytes(32), lost: randomBytes(32) };
+const older = new SecretCipher([keys.older]);
+const newer = new SecretCipher([keys.newer]);
+const both = new SecretCipher([keys.newer, keys.older]);
+const lost = new SecretCipher([keys.lost]);
+
+let database: Database;
+let users: number[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  users = [];
+  for (const name of ['ada', 'grace']) users.push((await createUser(database, `${name}@example.com`, undefined)) ?? 0);
+});
+afterAll(() => database.close());
+
+let nextId = 0;
+
+/** Stores a Telegram or Slack provider, encrypted by this cipher. Returns its id. */
+async function store(userId: number, cipher: SecretCipher, type: 'telegram' | 'slack' = 'telegram'): Promise<number> {
+  const id = ++nextId;
+  const secret = cipher.encrypt(`secret ${id}`, {
+    userId,
+    table: 'providers',
+    row: id,
+    field: type === 'telegram' ? 'token' : 'webhook_url',
+  });
+  const sql =
+    type === 'telegram'
+      ? `insert into providers (id, user_id, provider_type, chat_id, token_encrypted, token_mask) values (?, ?, 'telegram', '1', ?, '****')`
+      : `insert into providers (id, user_id, provider_type, webhook_url_encrypted, webhook_url_mask) values (?, ?, 'slack', ?, '****')`;
+  await database.asUser(userId, (em) => em.execute(sql, [id, userId, secret], 'run'));
+  return id;
+}
+
+interface Stored {
+  id: number;
+  user_id: number;
+  token_encrypted: string | null;
+  webhook_url_encrypted: string | null;
+  version: number;
+}
+
+const readAll = () =>
+  database.asEngine((em) =>
+    em.execute<Stored[]>('select id, user_id, token_encrypted, webhook_url_encrypted, version from providers order by id'),
+  );
+
+function decrypt({ id, user_id, token_encrypted, webhook_url_encrypted }: Stored, cipher: SecretCipher): string {
+  const location = { userId: user_id, table: 'providers', row: id, field: token_encrypted ? 'token' : 'webhook_url' };
+  return cipher.decrypt(token_encrypted ?? webhook_url_encrypted ?? '', location);
+}
+
+test('every column with an encrypted secret is covered', async () => {
+  const columns = await database.asEngine((em) =>
+    em.execute<{ name: string }[]>(
+      `select c.relname || '.' || attname as name from pg_attribute join pg_class c on c.oid = attrelid
+        where relnamespace = 'public'::regnamespace and attname like '%\\_encrypted' order by 1`,
+    ),
+  );
+  expect(columns.map(({ name }) => name)).toEqual(['providers.token_encrypted', 'providers.webhook_url_encrypted']);
+});
+
+test('encrypts the secrets of all users with the newest key, in batches, and reports progress', async () => {
+  for (let n = 0; n < 130; n++) await store(users[n % 2] ?? 0, n % 3 ? older : newer, n % 5 ? 'telegram' : 'slack');
+  const before = await countByKey(database);
+  expect(Object.fromEntries(before)).toEqual({ [older.newestKey]: 86, [newer.newestKey]: 44 });
+  const progress: number[] = [];
+  expect(await rotateSecrets(database, both, { onProgress: (done) => progress.push(done) })).toEqual({ rotated: 86, lost: [] });
+  expect(progress).toEqual([86]);
+  expect(await countByKey(database)).toEqual(new Map([[newer.newestKey, 130]]));
+  // Only the newest key is needed, each secret is still bound to its row, and the version of the provider is the same.
+  for (const row of await readAll()) expect([decrypt(row, newer), row.version]).toEqual([`secret ${row.id}`, 1]);
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
+});
+
+test('continues where an interrupted run has stopped', async () => {
+  for (let n = 0; n < 250; n++) await store(users[0] ?? 0, older);
+  const interrupted = rotateSecrets(database, both, {
+    onProgress() {
+      throw new Error('interrupted');
+    },
+  });
+  await expect(interrupted).rejects.toThrow('interrupted');
+  expect((await countByKey(database)).get(older.newestKey)).toBe(150);
+  expect((await rotateSecrets(database, both)).rotated).toBe(150);
+});
+
+test('reports what it cannot decrypt, leaves it unchanged, and continues', async () => {
+  const unknown = await store(users[0] ?? 0, lost);
+  const moved = await store(users[1] ?? 0, older);
+  const id = await store(users[1] ?? 0, older);
+  // A ciphertext that was copied from another row is not bound to this one.
+  await database.asUser(users[1] ?? 0, (em) =>
+    em.execute(
+      'update providers set token_encrypted = (select token_encrypted from providers where id = ?) where id = ?',
+      [id, moved],
+      'run',
+    ),
+  );
+  const before = await readAll();
+  const result = await rotateSecrets(database, both);
+  expect(result.rotated).toBe(1);
+  expect(result.lost).toEqual([
+    {
+      providerId: unknown,
+      userId: users[0],
+      reason: `The secret was encrypted with the key ${lost.newestKey}, which is not in SECRET_KEY.`,
+    },
+    { providerId: moved, userId: users[1], reason: expect.stringMatching(/authenticate/) },
+  ]);
+  const after = await readAll();
+  for (const provider of [unknown, moved]) {
+    expect(after.find((row) => row.id === provider)).toEqual(before.find((row) => row.id === provider));
+  }
+  expect(keyOf(after.find((row) => row.id === id)?.token_encrypted ?? '')).toBe(newer.newestKey);
+  await database.asUser(users[0] ?? 0, (em) => em.execute('delete from providers where id = ?', [unknown], 'run'));
+  await database.asUser(users[1] ?? 0, (em) => em.execute('delete from providers where id = ?', [moved], 'run'));
+});
+
+test('does not overwrite a secret that changes after it was read', async () => {
+  const userId = users[0] ?? 0;
+  const id = await store(userId, older);
+  const replacement = both.encrypt('replaced', { userId, table: 'providers', row: id, field: 'token' });
+  const { asUser } = database;
+  database.asUser = async (user, work) => {
+    database.asUser = asUser;
+    await database.asUser(userId, (em) => em.execute('update providers set token_encrypted = ? where id = ?', [replacement, id], 'run'));
+    return asUser.call(database, user, work) as never;
+  };
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
+  expect((await readAll()).find((row) => row.id === id)?.token_encrypted).toBe(replacement);
+});
