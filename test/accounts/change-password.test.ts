@@ -19,21 +19,44 @@ const statusOf = async (headers: Record<string, string>) => (await service.anony
 const signInStatus = async (given: string) =>
   (await service.anonymous.post('/api/session', { json: { email: user.email, password: given } })).status;
 
-test('replaces the password, keeps this session and ends the others', async () => {
+test('replaces the password, ends all sessions and sets the cookie of a new one', async () => {
   const [current, other] = [await signIn(service, user.email), await signIn(service, user.email)];
-  const { status, body } = await changePassword(current, { current: password, new: newPassword });
-  expect([status, body.data.user.email]).toEqual([200, user.email]);
-  expect([await statusOf(current), await statusOf(other)]).toEqual([200, 401]);
+  expect([await statusOf(current), await statusOf(other)]).toEqual([200, 200]);
+  const { status, body, headers } = await changePassword(current, { current: password, new: newPassword });
+  expect([status, body.data.user]).toEqual([200, { id: user.id, email: user.email }]);
+  expect(headers.get('Set-Cookie')).toMatch(/^sitekeeper_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+  const renewed = { Cookie: headers.get('Set-Cookie')?.split(';')[0] ?? '' };
+  expect(renewed.Cookie).not.toBe(current.Cookie);
+  expect([await statusOf(current), await statusOf(other), await statusOf(renewed)]).toEqual([401, 401, 200]);
+  expect((await service.anonymous.get('/api/session', { headers: renewed })).body).toEqual(body);
+  const sessions = await service.database.asUser(user.id, (em) => em.execute('select id from sessions'));
+  expect(sessions).toHaveLength(1);
   expect([await signInStatus(password), await signInStatus(newPassword)]).toEqual([401, 201]);
+});
+
+test('the new session can change the password again, and API keys keep working', async () => {
+  const changed = await changePassword(await signIn(service, user.email), { current: password, new: newPassword });
+  const renewed = { Cookie: changed.headers.get('Set-Cookie')?.split(';')[0] ?? '' };
+  expect((await changePassword(renewed, { current: newPassword, new: password })).status).toBe(200);
+  expect(await statusOf(renewed)).toBe(401);
+  expect((await user.api.get('/api/monitors')).status).toBe(200);
+});
+
+test('other users stay signed in', async () => {
+  const other = await service.createUser(password);
+  const cookie = await signIn(service, other.email);
+  await changePassword(await signIn(service, user.email), { current: password, new: newPassword });
+  expect(await statusOf(cookie)).toBe(200);
 });
 
 test('returns 422 for a wrong current password, and changes nothing', async () => {
   const [current, other] = [await signIn(service, user.email), await signIn(service, user.email)];
-  const { status, body } = await changePassword(current, { current: 'wrong password', new: newPassword });
+  const { status, body, headers } = await changePassword(current, { current: 'wrong password', new: newPassword });
   expect([status, body.errors]).toEqual([
     422,
     [{ in: 'body', pointer: '/current', code: 'wrong_password', message: 'is not the current password' }],
   ]);
+  expect(headers.get('Set-Cookie')).toBeNull();
   expect([await statusOf(current), await statusOf(other)]).toEqual([200, 200]);
   expect([await signInStatus(password), await signInStatus(newPassword)]).toEqual([201, 401]);
 });

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
-import { createKeyWith } from './key-factory.ts';
+import { password, signIn } from '../support/valid-requests.ts';
+import { createKeyWith, type TestKey } from './key-factory.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -17,8 +18,10 @@ const hour = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
 
 test('returns 201 with a key that works immediately and is never shown again', async () => {
-  const { status, body } = await user.api.post('/api/keys', { json: { name: 'Deploy', scopes: ['monitors:read', 'websites:read'] } });
-  expect(status).toBe(201);
+  const { status, headers, body } = await user.api.post('/api/keys', {
+    json: { name: 'Deploy', scopes: ['monitors:read', 'websites:read'] },
+  });
+  expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
   expect(body.data).toMatchObject({ name: 'Deploy', scopes: ['monitors:read', 'websites:read'], last_used_at: null, expires_at: null });
   expect(body.data.key).toMatch(/^stkp_[0-9A-Za-z]{36}$/);
   expect(body.data.prefix).toBe(body.data.key.slice(0, 9));
@@ -64,9 +67,7 @@ test('a key created by an expiring key expires with it by default, and never lat
 
 test('returns 409 for the 101st key, even if many requests arrive at once', async () => {
   const { id, api } = await service.createUser();
-  await service.database.asUser(id, async (em) => {
-    for (let number = 1; number < 96; number++) await createKey(em, { userId: id, name: `Key ${number}`, scopes: ['monitors:read'] });
-  });
+  await createKeys(id, 95);
   const responses = await Promise.all(
     Array.from({ length: 8 }, () => api.post('/api/keys', { json: { name: 'More', scopes: ['monitors:read'] } })),
   );
@@ -76,14 +77,92 @@ test('returns 409 for the 101st key, even if many requests arrive at once', asyn
   for (const { body } of rejected) expect([body.code, body.detail]).toEqual(['quota_exceeded', 'A user can have at most 100 keys.']);
 });
 
+test('expired keys do not count, and are deleted when a key is created', async () => {
+  const { id, api } = await service.createUser();
+  await createKeys(id, 99);
+  expect((await tryToCreate(api)).body.detail).toBe('A user can have at most 100 keys.');
+  await service.database.asUser(id, (em) =>
+    em.execute(`update api_keys set expires_at = now() - interval '1 second' where name in ('Key 1', 'Key 2')`, [], 'run'),
+  );
+  expect((await api.get('/api/keys')).body.meta.total).toBe(100);
+  expect((await tryToCreate(api)).status).toBe(201);
+  expect((await api.get('/api/keys')).body.meta.total).toBe(99);
+  expect((await tryToCreate(api)).status).toBe(201);
+  expect((await tryToCreate(api)).status).toBe(409);
+});
+
+const descendantQuota = 'A key can have at most 10 keys that were created with it, directly or through others. Sign in to create more.';
+
+test('a key can have 10 keys that were created with it, even if many requests arrive at once', async () => {
+  const { api, withScopes } = await service.createUser();
+  const responses = await Promise.all(Array.from({ length: 14 }, () => tryToCreate(api)));
+  expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
+  const rejected = responses.filter(({ status }) => status === 409);
+  for (const { body } of rejected) expect([body.code, body.detail]).toEqual(['quota_exceeded', descendantQuota]);
+  expect(rejected).toHaveLength(4);
+  // Another key of the same user that was not created with this one has its own quota.
+  expect((await tryToCreate(await withScopes('monitors:read'))).status).toBe(201);
+});
+
+test('keys that were created through others count for each key above them', async () => {
+  const { api: grandparent } = await service.createUser();
+  const parents = [await createKeyWith(grandparent, service), await createKeyWith(grandparent, service)] as [TestKey, TestKey];
+  for (let count = 0; count < 4; count++) for (const parent of parents) await createKeyWith(parent.api, service);
+  // The grandparent has 2 + 8, each parent has 4.
+  for (const calling of [grandparent, ...parents.map(({ api }) => api)]) {
+    const { status, body } = await tryToCreate(calling);
+    expect([status, body.code, body.detail]).toEqual([409, 'quota_exceeded', descendantQuota]);
+  }
+  expect((await grandparent.delete(`/api/keys/${parents[0].id}`)).status).toBe(200);
+  expect((await tryToCreate(parents[1].api)).status).toBe(201);
+});
+
+test('a chain of keys has at most 10 below the first', async () => {
+  let { api: last } = await service.createUser();
+  for (let count = 0; count < 10; count++) last = (await createKeyWith(last, service)).api;
+  expect((await tryToCreate(last)).status).toBe(409);
+});
+
+test('expired keys do not count for the key that created them', async () => {
+  const { id, api } = await service.createUser();
+  for (let count = 0; count < 10; count++) await createKeyWith(api, service, { name: `Child ${count}` });
+  expect((await tryToCreate(api)).status).toBe(409);
+  await service.database.asUser(id, (em) =>
+    em.execute(`update api_keys set expires_at = now() - interval '1 second' where name = 'Child 0'`, [], 'run'),
+  );
+  expect((await tryToCreate(api)).status).toBe(201);
+  expect((await tryToCreate(api)).status).toBe(409);
+});
+
+test('a session can create 100 keys', async () => {
+  const account = await service.createUser(password);
+  const session = new ApiClient(service.url, await signIn(service, account.email));
+  for (let count = 0; count < 99; count++) await createKeyWith(session, service); // createUser has created one.
+  const { status, body } = await tryToCreate(session);
+  expect([status, body.code, body.detail]).toEqual([409, 'quota_exceeded', 'A user can have at most 100 keys.']);
+});
+
+/** Creates keys as the operator does, so that no other key has created them. */
+async function createKeys(userId: number, count: number) {
+  await service.database.asUser(userId, async (em) => {
+    for (let number = 1; number <= count; number++) await createKey(em, { userId, name: `Key ${number}`, scopes: ['monitors:read'] });
+  });
+}
+
+function tryToCreate(api: ApiClient) {
+  return api.post('/api/keys', { json: { name: 'More', scopes: ['monitors:read'] } });
+}
+
 const scopes = ['monitors:read'];
+const nameMessage = 'must contain a character other than spaces, and no control characters';
 const invalidTime = 'must be a date and time before the year 10000';
 
 test.each([
   ['no name', { scopes }, '/name', 'required', 'is required'],
   ['an empty name', { name: '', scopes }, '/name', 'min_length', 'must have at least 1 character'],
   ['a name of 101 characters', { name: 'x'.repeat(101), scopes }, '/name', 'max_length', 'must have at most 100 characters'],
-  ['a line break in the name', { name: 'a\nb', scopes }, '/name', 'pattern', 'must not contain control characters'],
+  ['a line break in the name', { name: 'a\nb', scopes }, '/name', 'pattern', nameMessage],
+  ['a name of spaces', { name: ' \u00a0\u3000', scopes }, '/name', 'pattern', nameMessage],
   ['no scopes', { name: 'a' }, '/scopes', 'required', 'is required'],
   ['an empty list of scopes', { name: 'a', scopes: [] }, '/scopes', 'min_items', 'must have at least 1 item'],
   [

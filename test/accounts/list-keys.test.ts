@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
+import { expectConditionalList } from '../support/etags.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { password, signIn } from '../support/valid-requests.ts';
 import { createKeyWith } from './key-factory.ts';
 
 let service: TestService;
@@ -33,6 +36,13 @@ test('updates last_used_at at most once a minute', async () => {
   // The response does not wait for the update, so give a wrong one time to arrive.
   await delay(300);
   expect(await lastUsedAt()).toBe(first);
+});
+
+test('If-None-Match with the ETag of the page returns 304 until a key is created', async () => {
+  const user = await service.createUser(password);
+  // A request with a key would change last_used_at.
+  const session = new ApiClient(service.url, await signIn(service, user.email));
+  await expectConditionalList(session, '/api/keys', () => createKeyWith(session, service));
 });
 
 test('returns 401 without credentials', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiClient } from '../support/api-client.ts';
+import { fillIn, hashETag } from '../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { password, signIn } from '../support/valid-requests.ts';
 
@@ -17,6 +19,22 @@ test('returns the user and the times of the session', async () => {
   const { status, body } = await showSession(await signIn(service, user.email));
   expect([status, body.data.user]).toEqual([200, { id: user.id, email: user.email }]);
   expect(Date.parse(body.data.expires_at) - Date.parse(body.data.created_at)).toBe(7 * 24 * 3600 * 1000);
+});
+
+test.each(['ETag', 'W/ETag', '"7", ETag', '*'])('returns 304 with the ETag and no body for If-None-Match: %s', async (template) => {
+  const session = new ApiClient(service.url, await signIn(service, user.email));
+  const current = (await session.get('/api/session')).headers.get('ETag');
+  expect(current).toEqual(hashETag);
+  const { status, headers, text } = await session.get('/api/session', { headers: { 'If-None-Match': fillIn(template, current) } });
+  expect([status, headers.get('ETag'), text]).toEqual([304, current, '']);
+});
+
+test('returns 200 for the ETag of a session of another user, and 401 for any ETag without a session', async () => {
+  const other = await service.createUser(password);
+  const { headers } = await showSession(await signIn(service, other.email));
+  const ifNoneMatch = { 'If-None-Match': headers.get('ETag') ?? '' };
+  expect((await showSession({ ...(await signIn(service, user.email)), ...ifNoneMatch })).status).toBe(200);
+  expect((await showSession(ifNoneMatch)).status).toBe(401);
 });
 
 test.each([

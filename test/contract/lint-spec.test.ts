@@ -185,7 +185,7 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'a string without a pattern in a request body',
     file: 'monitoring/schemas/keys.yaml',
-    find: "      pattern: '^[^\\u0000-\\u001f\\u007f]*$'\n",
+    find: "      pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$'\n",
     replacement: '',
     rule: 'sitekeeper-request-strings',
     at: 'components.schemas.KeyCreate.properties.name',
@@ -217,8 +217,8 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'a default in an update',
     file: 'websites/schemas/website.yaml',
-    find: 'favorite: { type: boolean, description: Whether the website is marked as a favorite. }\nWebsiteDeleted',
-    replacement: 'favorite: { type: boolean, default: false, description: Whether the website is marked as a favorite. }\nWebsiteDeleted',
+    find: "favorite: { type: boolean, description: 'Whether",
+    replacement: "favorite: { type: boolean, default: false, description: 'Whether",
     rule: 'sitekeeper-update-without-defaults',
     at: 'components.schemas.WebsiteUpdate.properties.favorite',
   },

@@ -34,6 +34,7 @@ const allowedDifferences: Record<string, string> = {
   wrong_password: 'The mock accepts every password.',
   password_needed: 'The mock does not know whether a password is stored, so it requires none on an update.',
   field_of_other_type: 'The mock does not know the type of the provider.',
+  immutable: 'The mock does not know the type of the provider.',
   unknown_mask: 'The mock stores no secret that a mask could be compared with.',
   invalid_target: 'On an update, the type or the url can be the stored one.',
   address_not_allowed: 'On an update, the type can be the stored one.',

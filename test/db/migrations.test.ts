@@ -17,7 +17,7 @@ const server = process.env.TEST_DATABASE_URL ?? '';
 
 describe('a migration only adds', () => {
   test('every migration after the baseline does', () => {
-    expect(migrationNames.length).toBeGreaterThan(0);
+    expect(migrationNames.length).toBeGreaterThan(exemptMigrations.length);
     for (const name of migrationNames) expect([name, findViolations(name, textOf(name))]).toEqual([name, []]);
   });
 

@@ -62,10 +62,23 @@ test.each([
   ['a repeated key', '{"url":"a","url":"a"}', '"url"'],
   ['a key that is repeated with an escape', '{"url":"a","\\u0075rl":"b"}', '"\\u0075rl"'],
   ['a key that is repeated in a nested object', '{"x":[{"y":{"z":1,"z":1}}]}', '"z"'],
+  ['a key that is repeated after a nested object', '{"x":{"y":[{}]},"z":[{"x":1}],"x":1}', '"x"'],
+  ['a key that is repeated with space before the colon', '{"url" :"a","url"\t\r\n :"a"}', '"url"'],
+  ['a repeated key after a text with quotes and brackets', '{"a":"\\"}{[:\\\\","b":1,"b":2}', '"b"'],
+  ['a repeated empty key', '{"":1,"":2}', '""'],
+  ['a repeated __proto__', '{"__proto__":1,"__proto__":2}', '"__proto__"'],
 ])('returns 400 for JSON with %s', async (_, raw, key) => {
   const { status, body } = await post(raw);
   expect([status, body.code]).toEqual([400, 'duplicate_key']);
   expect(body.detail).toBe(`The key ${key} appears more than once in the same JSON object.`);
+});
+
+test.each([
+  ['in different objects', '[{"a":1},{"a":1},{"b":{"a":1},"a":1}]'],
+  ['as values', '{"a":"a","b":"a","c":["a","a"]}'],
+  ['as parts of texts', '{"a":"\\"a\\":1,\\"a\\":","b":"\\"a\\":"}'],
+])('accepts equal texts %s', async (_, raw) => {
+  expect((await post(raw)).body.code).toBe('validation_failed');
 });
 
 test('returns 400 for JSON that is not UTF-8', async () => {

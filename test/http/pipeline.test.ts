@@ -88,6 +88,56 @@ test('responds to HEAD like to GET, without a body', async () => {
   expect(Number(headers.get('Content-Length'))).toBeGreaterThan(0);
 });
 
+describe.each([{}, { Origin: 'https://app.example.com' }])('with the headers %j', (headers) => {
+  test('every response of the APIs varies by credentials and origin, and is not sniffed', async () => {
+    const id = await createMonitor({ service, user });
+    const { headers: shown } = await user.api.get(`/api/monitors/${id}`);
+    const responses = {
+      item: await user.api.get(`/api/monitors/${id}`, { headers }),
+      unchanged: await user.api.get(`/api/monitors/${id}`, { headers: { ...headers, 'If-None-Match': shown.get('ETag') ?? '' } }),
+      list: await user.api.get('/api/v1/websites', { headers }),
+      created: await user.api.post('/api/v1/websites', { headers, form: { domain: `vary-${id}.example` } }),
+      invalid: await user.api.get('/api/monitors/abc', { headers }),
+      unauthenticated: await service.anonymous.get('/api/monitors', { headers }),
+      missing: await user.api.get('/api/monitors/999999', { headers }),
+      unknownPath: await user.api.get('/api/nope', { headers }),
+      otherMethod: await user.api.put('/api/monitors', { headers }),
+      options: await service.anonymous.request('OPTIONS', '/api/monitors', { headers }),
+    };
+    expect(Object.values(responses).map(({ status }) => status)).toEqual([200, 304, 200, 201, 422, 401, 404, 404, 405, 204]);
+    for (const [name, response] of Object.entries(responses)) {
+      const [vary, options] = ['Vary', 'X-Content-Type-Options'].map((header) => response.headers.get(header));
+      expect([name, vary, options]).toEqual([name, 'Authorization, Cookie, Origin', 'nosniff']);
+    }
+  });
+});
+
+test.each(['/healthz', '/readyz', '/docs', '/openapi/websites.json', '/nope', '/docs/nope'])('%s is not sniffed', async (path) => {
+  expect((await fetch(service.url + path)).headers.get('X-Content-Type-Options')).toBe('nosniff');
+});
+
+test('responses with a new API key are not stored by any cache, other responses are revalidated', async () => {
+  const created = await user.api.post('/api/keys', { json: { name: 'Test', scopes: ['monitors:read'] } });
+  expect(created.headers.get('Cache-Control')).toBe('no-store');
+  for (const path of ['/api/keys', '/api/monitors', '/api/v1/websites']) {
+    expect([path, (await user.api.get(path)).headers.get('Cache-Control')]).toEqual([path, 'private, no-cache']);
+  }
+});
+
+test('cuts the instance of a problem to 2,048 characters, but not within an encoded character', async () => {
+  const instanceOf = async (path: string) => (await user.api.get(path)).body.instance as string;
+  const long = `/api/nope/${'x'.repeat(5000)}`;
+  expect(await instanceOf(long)).toBe(long.slice(0, 2048));
+  for (const shift of ['', 'x', 'xx']) {
+    const path = `/api/nope/${shift}${'%20'.repeat(1000)}`;
+    const instance = await instanceOf(path);
+    expect(path.startsWith(instance)).toBe(true);
+    expect(instance).toMatch(/%20$/);
+    expect(instance.length).toBeGreaterThan(2045);
+    expect(instance.length).toBeLessThanOrEqual(2048);
+  }
+});
+
 test('encodes in the instance of a problem what a path cannot contain', async () => {
   const instances = [];
   for (const path of ['/api/monitors/{id}', '/api/monitors/a|b^c', '/api/monitors/%41', '/nope/[1]']) {

@@ -1,6 +1,7 @@
 // What the HTTP server rejects before a request reaches the application. No application is needed for that.
 import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { generateKey } from '../../src/auth/api-key.ts';
 import { type HttpServer, listen } from '../../src/http/server.ts';
 import { expectRawProblem, type RawResponse, rawExchange } from '../support/raw-http.ts';
 
@@ -19,10 +20,13 @@ const respondAfterBody: RequestListener = (request, response) =>
     .resume();
 
 const host = 'Host: x\r\nConnection: close\r\n';
+const repeatedHost = 'The Host header must not be given more than once.';
+const invalidHost = 'The Host header is not a host name with an optional port.';
 const headers = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: 1\r\n`).join('');
 
 function expectProblem(response: RawResponse, status: number, code: string, title: string, detail: string) {
   expectRawProblem(response, status, code, detail);
+  expect(['X-Content-Type-Options', 'Cache-Control'].map((name) => response.headers.get(name))).toEqual(['nosniff', 'no-store']);
   expect(JSON.parse(response.body)).toEqual({
     type: `${server.url}/docs/problems/${code}`,
     title,
@@ -38,10 +42,54 @@ test.each([
   ['text that is not HTTP', 'NOT HTTP\r\n\r\n', 'The request is not valid HTTP.'],
   ['a body that ends before its Content-Length', `POST / HTTP/1.1\r\n${host}Content-Length: 9\r\n\r\n{}`, 'The request is not valid HTTP.'],
   ['a request without Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 'The Host header is missing.'],
+  ['an empty Host', 'GET / HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n', invalidHost],
+  ['two Host headers', 'GET / HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\nConnection: close\r\n\r\n', repeatedHost],
+  ['the same Host twice', 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', repeatedHost],
+  ['two Host headers with HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a.example\r\nHost: b.example\r\n\r\n', repeatedHost],
+  ...['a b', 'a/b', 'a@b', 'a,b c', 'http://a.example', 'a:b', 'a:123456', '[::1', '::1', 'ü.example', 'a\\b', 'a?b', 'a#b'].map(
+    (name) => [`the Host ${name}`, `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, invalidHost] as const,
+  ),
   ['a proxy request', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'This service is not a proxy.'],
 ])('returns 400 for %s', async (_, request, detail) => {
   const response = await rawExchange(server.url, (socket) => socket.end(request));
   expectProblem(response, 400, 'malformed_request', 'Malformed request', detail);
+});
+
+test.each(['x', 'a.example', 'A.Example.', 'a.example:8080', 'a.example:', '127.0.0.1:80', '[::1]', '[2001:db8::1]:443', 'a_b.example'])(
+  'accepts the Host %s',
+  async (name) => {
+    const request = `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`;
+    expect((await rawExchange(server.url, request)).status).toBe(200);
+  },
+);
+
+test('accepts HTTP/1.0 without Host', async () => {
+  expect((await rawExchange(server.url, 'GET / HTTP/1.0\r\n\r\n')).status).toBe(200);
+});
+
+test.each([
+  ['', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  [' that asks to close the connection', `GET / HTTP/1.1\r\n${host}\r\n`],
+  [' with a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'],
+])('a client that closes its side after a request%s still gets the response, and the connection is closed', async (_, request) => {
+  const slow = await listen({ host: '127.0.0.1', port: 0 });
+  // The end of the connection arrives while the request is handled.
+  slow.setHandler((incoming, response) => {
+    incoming.resume().socket.once('end', () => setTimeout(() => response.end('late response'), 50));
+  });
+  try {
+    const response = await rawExchange(slow.url, (socket) => socket.end(request));
+    expect([response.status, response.text]).toEqual([200, expect.stringContaining('late response')]);
+  } finally {
+    await slow.close();
+  }
+});
+
+test('masks an API key in the path of a request that is rejected early', async () => {
+  const key = generateKey();
+  const response = await rawExchange(server.url, `GET /${key} HTTP/1.1\r\n${host}${headers(250)}\r\n`);
+  expect([response.status, JSON.parse(response.body).instance]).toEqual([431, `/${key.slice(0, 9)}****`]);
+  expect(response.text).not.toContain(key.slice(9));
 });
 
 test('returns 431 for more than 16 KiB of headers', async () => {
@@ -76,6 +124,7 @@ test.concurrent.each([
   try {
     const response = await rawExchange(slow.url, start);
     expectRawProblem(response, 408, 'request_timeout', start);
+    expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(JSON.parse(response.body)).toMatchObject({
       title: 'Request timeout',
       detail: 'The request did not arrive within 6 seconds.',
@@ -90,6 +139,7 @@ test('returns 503 until a handler is set, and for /readyz once it drains', async
   const starting = await listen({ host: '127.0.0.1', port: 0 });
   const get = async (path: string) => {
     const response = await fetch(starting.url + path);
+    if (response.status === 503) expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     return [response.status, response.headers.get('Connection'), response.headers.get('Retry-After'), await response.text()] as const;
   };
   try {

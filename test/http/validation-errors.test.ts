@@ -50,6 +50,9 @@ test('reports each mistake once', async () => {
   expect(await errorsOf('POST', '/api/v1/websites', { form: { domain: 'a.example', privacy: 'public' } })).toEqual([
     { in: 'body', pointer: '/privacy', code: 'enum', message: 'must be one of 0, 1, 2' },
   ]);
+  expect(await errorsOf('POST', '/api/keys', { json: { ...key, name: '' } })).toEqual([
+    { in: 'body', pointer: '/name', code: 'min_length', message: 'must have at least 1 character' },
+  ]);
   expect(await errorsOf('POST', '/api/keys', { json: { ...key, name: 'a\u0000b' } })).toEqual([
     { in: 'body', pointer: '/name', code: 'invalid_character', message: 'must not contain NUL or unpaired surrogate characters' },
   ]);
@@ -80,6 +83,22 @@ test('the detail lists the first five errors and the number of the others', asyn
   expect(body.errors).toHaveLength(7);
 });
 
+test.each([
+  [100, 'The request has 100 validation errors: ', '; and 95 more.'],
+  [101, 'The request has more than 100 validation errors, of which the first 100 are listed: ', '; and more.'],
+  [20_000, 'The request has more than 100 validation errors, of which the first 100 are listed: ', '; and more.'],
+])('422 for %i unknown fields lists the first 100', async (count, start, end) => {
+  const unknown = Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
+  const { status, body } = await user.api.post('/api/monitors', {
+    json: { friendly_name: 'Shop', url: 'https://example.com', ...unknown },
+  });
+  expect([status, body.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([
+    422,
+    Array.from({ length: 100 }, (_, index) => `/f${index}`),
+  ]);
+  expect([body.detail.slice(0, start.length), body.detail.slice(-end.length)]).toEqual([start, end]);
+});
+
 test('limits the size of a 422 response, whatever the body contains', async () => {
   // The client checks each response against the contract, which limits the number of errors and the length of a pointer.
   const bodies = [
@@ -87,15 +106,21 @@ test('limits the size of a 422 response, whatever the body contains', async () =
     `{${Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join()}}`,
     `{"${'x'.repeat(100_000)}":1}`,
   ];
-  for (const raw of bodies) expect((await user.api.post('/api/monitors', { headers: json, raw })).status).toBe(422);
+  for (const raw of bodies) {
+    const { status, text } = await user.api.post('/api/monitors', { headers: json, raw });
+    expect(status).toBe(422);
+    expect(text.length).toBeLessThan(64 * 1024);
+  }
 });
 
 describe('messages about patterns', () => {
+  const blankName = 'must contain a character other than spaces, and no control characters';
   const chatId = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
 
   test.each([
     ['monitor', { url: 'https://example.com/a b' }, '/url', 'pattern', 'must not contain spaces or control characters'],
-    ['monitor', { friendly_name: 'a\nb' }, '/friendly_name', 'pattern', 'must not contain control characters'],
+    ['monitor', { friendly_name: 'a\nb' }, '/friendly_name', 'pattern', blankName],
+    ['monitor', { friendly_name: '   ' }, '/friendly_name', 'pattern', blankName],
     ['sms', { phone_number: '0151' }, '/phone_number', 'pattern', 'must be a phone number in E.164 format, such as +15005550006'],
     ['telegram', { chat_id: 'nobody' }, '/chat_id', 'form', chatId],
     ['telegram', { chat_id: true }, '/chat_id', 'form', chatId],

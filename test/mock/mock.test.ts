@@ -33,13 +33,18 @@ test('the three calls that it prints work without changes', async () => {
 test.each(['/api/v1/websites', '/api/monitors', '/api/providers'])('shows each item of %s as it is listed', async (path) => {
   const { data } = (await api.get(path)).body;
   expect(data.length).toBeGreaterThan(1);
-  for (const item of data) expect((await api.get(`${path}/${item.id}`)).body.data).toEqual(item);
+  for (const item of data) expect((await api.get(`${path}/${item.id}`)).body.data).toEqual(shownItem(item));
 });
 
 test('finds a listed website by its domain', async () => {
   const { data } = (await api.get('/api/v1/websites')).body;
-  for (const item of data) expect((await api.get(`/api/v1/domains/${item.domain}`)).body.data).toEqual(item);
+  for (const item of data) expect((await api.get(`/api/v1/domains/${item.domain}`)).body.data).toEqual(shownItem(item));
 });
+
+/** The item as it is shown: a list leaves out long settings and names them. */
+function shownItem({ omitted_fields: omitted = [], ...item }: { omitted_fields?: string[] }) {
+  return { ...item, ...Object.fromEntries(omitted.map((name) => [name, expect.any(String)])) };
+}
 
 test('adapts the example to the id and the fields of the request', async () => {
   expect((await api.get('/api/monitors/77')).body.data.id).toBe(77);

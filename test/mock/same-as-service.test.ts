@@ -29,7 +29,11 @@ afterAll(async () => {
 });
 
 test.each(samples)('both return $status: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
-  expect((await serviceClients[as].request(method, path, options)).status).toBe(status);
+  const response = await serviceClients[as].request(method, path, options);
+  expect(response.status).toBe(status);
+  // The client sends the new cookie from now on, as a browser does.
+  const [cookie = ''] = response.headers.get('Set-Cookie')?.split(';') ?? [];
+  if (as === 'session' && cookie !== '') serviceClients.session = new ApiClient(service.url, { Cookie: cookie });
   expect((await mockClients[as].request(method, path, options)).status).toBe(status);
 });
 

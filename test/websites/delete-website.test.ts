@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ifMatch } from '../support/etags.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -51,23 +52,32 @@ describe('success', () => {
 });
 
 describe('conditional writes', () => {
-  test.each(['"2"', 'W/"2"', '"0", "7"', '1'])('returns 412 for If-Match: %s and keeps the website', async (tags) => {
-    const { path } = await createWebsite(`kept-${Buffer.from(tags).toString('hex')}.example`);
-    const { status, body } = await user.api.delete(path, { headers: { 'If-Match': tags } });
-    expect([status, body.code]).toEqual([412, 'precondition_failed']);
+  const tag = (id: number, version: number) => ifMatch('website', id, version);
+
+  test('returns 412 and keeps the website if If-Match lists no version of it that is current', async () => {
+    const { id, path } = await createWebsite('kept.example');
+    const others = [tag(id, 2), `W/${tag(id, 2)}`, `${tag(id, 0)}, ${tag(id, 7)}`, tag(id + 1, 1), ifMatch('monitor', id, 1)];
+    for (const tags of [...others, '"1"', '1', tag(id, 1).slice(1, -1)]) {
+      const { status, body } = await user.api.delete(path, { headers: { 'If-Match': tags } });
+      expect([tags, status, body.code]).toEqual([tags, 412, 'precondition_failed']);
+    }
     expect((await user.api.get(path)).status).toBe(200);
   });
 
-  test.each(['"1"', 'W/"1"', '"7", "1"', '*'])('returns 200 for If-Match: %s', async (tags) => {
-    const { path } = await createWebsite(`match-${Buffer.from(tags).toString('hex')}.example`);
-    expect((await user.api.delete(path, { headers: { 'If-Match': tags } })).status).toBe(200);
+  test('returns 200 if If-Match lists the current version, whatever the hash at its end is', async () => {
+    const matching = [tag, (id: number) => `W/${tag(id, 1)}`, (id: number) => `${tag(id, 7)}, ${tag(id, 1)}`, () => '*'];
+    for (const [index, tags] of matching.entries()) {
+      const { id, path } = await createWebsite(`match-${index}.example`);
+      expect([tags(id, 1), (await user.api.delete(path, { headers: { 'If-Match': tags(id, 1) } })).status]).toEqual([tags(id, 1), 200]);
+    }
   });
 
   test('returns 412 if the website has changed since it was read', async () => {
     const { path } = await createWebsite('changed.example');
-    await user.api.patch(path, { form: { favorite: '1' } });
-    expect((await user.api.delete(path, { headers: { 'If-Match': '"1"' } })).status).toBe(412);
-    expect((await user.api.delete(path, { headers: { 'If-Match': '"2"' } })).status).toBe(200);
+    const before = (await user.api.get(path)).headers.get('ETag') ?? '';
+    const after = (await user.api.patch(path, { form: { favorite: '1' } })).headers.get('ETag') ?? '';
+    expect((await user.api.delete(path, { headers: { 'If-Match': before } })).status).toBe(412);
+    expect((await user.api.delete(path, { headers: { 'If-Match': after } })).status).toBe(200);
   });
 });
 
@@ -83,7 +93,7 @@ describe('access', () => {
   test("returns 404 for another user's website, as for an unknown id, with any If-Match", async () => {
     const { id, path } = await createWebsite('foreign.example');
     const other = await service.createUser();
-    for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"9"' }]) {
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': ifMatch('website', id, 1) }, { 'If-Match': ifMatch('website', id, 9) }]) {
       const foreign = await other.api.delete(path, { headers });
       expect([foreign.status, foreign.body.detail]).toEqual([404, `Website ${id} was not found.`]);
       expectSameProblem(foreign, await other.api.delete('/api/v1/websites/999999', { headers }));

@@ -2,12 +2,38 @@ import { describe, expect, test } from 'vitest';
 import { parseLineList } from '../../src/websites/line-lists.ts';
 
 describe('exclude_ips', () => {
-  test.each(['192.0.2.7', '192.0.2.0/24', '0.0.0.0/0', '2001:db8::1', '2001:db8::/32', '::ffff:192.0.2.7', '::/128'])(
-    'accepts %s',
+  test.each(['192.0.2.7', '192.0.2.0/24', '0.0.0.0/0', '2001:db8::1', '2001:db8::/32', '::', '::/0', '::1'])(
+    'accepts %s and keeps it as it is',
     (line) => {
       expect(parseLineList('exclude_ips', line)).toEqual({ text: line, errors: [] });
     },
   );
+
+  test.each([
+    ['lower case', '2001:DB8::AB', '2001:db8::ab'],
+    ['no leading zeros', '2001:0db8:0001:0002:0003:0004:0005:0006', '2001:db8:1:2:3:4:5:6'],
+    ['the longest run of zeros as ::', '2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
+    ['the first of two runs of the same length as ::', '2001:0:0:1:1:0:0:1', '2001::1:1:0:0:1'],
+    ['a single zero as 0', '2001:db8::1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['the first address of an IPv4 range', '192.0.2.7/24', '192.0.2.0/24'],
+    ['the first address of a range that ends within a byte', '192.0.2.255/27', '192.0.2.224/27'],
+    ['the first address of an IPv6 range', '2001:db8:1::7/32', '2001:db8::/32'],
+    ['the whole IPv4 space', '192.0.2.7/0', '0.0.0.0/0'],
+    ['the whole IPv6 space', '2001:db8::7/0', '::/0'],
+    ['an IPv4 range of one address as that address', '192.0.2.7/32', '192.0.2.7'],
+    ['an IPv6 range of one address as that address', '2001:db8::7/128', '2001:db8::7'],
+    ['an IPv4-mapped address as IPv4', '::ffff:192.0.2.7', '192.0.2.7'],
+    ['an IPv4-mapped address in hex as IPv4', '::FFFF:c000:207', '192.0.2.7'],
+    ['an IPv4-mapped range of one address as IPv4', '::ffff:192.0.2.7/128', '192.0.2.7'],
+  ])('stores %s: %s', (_, line, stored) => {
+    expect(parseLineList('exclude_ips', line)).toEqual({ text: stored, errors: [] });
+    expect(parseLineList('exclude_ips', stored).text).toBe(stored);
+  });
+
+  test('stores several spellings of one address or range once, in the order of their first line', () => {
+    const lines = ['192.0.2.9/24', '2001:db8::1', '192.0.2.0/24', '2001:DB8:0::1/128', '::ffff:192.0.2.1', '192.0.2.1/32'];
+    expect(parseLineList('exclude_ips', lines.join('\n'))).toEqual({ text: '192.0.2.0/24\n2001:db8::1\n192.0.2.1', errors: [] });
+  });
 
   test.each(['999.1.1.1', '192.0.2.0/33', '192.0.2.0/-1', '192.0.2.0/024', '192.0.2.0/', '1.2.3', '0x7f.1', '::/129', 'fe80::1%eth0', 'x'])(
     'rejects %s and reports its line number',
@@ -24,17 +50,20 @@ describe('exclude_params', () => {
     expect(parseLineList('exclude_params', line)).toEqual({ text: line, errors: [] });
   });
 
-  test.each(['a b', 'a&b', 'a=b', 'a#b', 'a\tb'])('rejects %j and reports its line number', (line) => {
-    expect(parseLineList('exclude_params', `ok\n${line}`).errors).toEqual([
-      {
-        in: 'body',
-        pointer: '/exclude_params',
-        code: 'invalid_line',
-        message: 'must be a query parameter name without spaces, &, = or #',
-        line: 2,
-      },
-    ]);
-  });
+  test.each(['a b', 'a&b', 'a=b', 'a#b', 'a\tb', 'a\u0001b', 'a\u001fb', 'a\u007fb', 'a\u0085b', 'a\rb', 'a\u2028b'])(
+    'rejects %j and reports its line number',
+    (line) => {
+      expect(parseLineList('exclude_params', `ok\n${line}`).errors).toEqual([
+        {
+          in: 'body',
+          pointer: '/exclude_params',
+          code: 'invalid_line',
+          message: 'must be a query parameter name without spaces, control characters, &, = or #',
+          line: 2,
+        },
+      ]);
+    },
+  );
 });
 
 test('normalizes line endings and removes surrounding spaces, empty lines and duplicates', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectConditionalList } from '../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -34,6 +35,87 @@ describe('success', () => {
     const { status, text, headers } = await user.api.request('HEAD', '/api/v1/websites?per_page=25');
     expect([status, text]).toEqual([200, '']);
     expect(headers.get('Content-Length')).toBe(`${Buffer.byteLength((await list('?per_page=25')).text)}`);
+  });
+});
+
+describe('conditional reads', () => {
+  test('If-None-Match with the ETag of the page returns 304 until a website on it changes', async () => {
+    await expectConditionalList(user.api, '/api/v1/websites?per_page=25', async () => {
+      for (const favorite of ['0', '1']) await user.api.patch(`/api/v1/websites/${ids[4]}`, { form: { favorite } });
+    });
+  });
+
+  test('pages, and the empty lists of two filters, have different ETags', async () => {
+    const queries = ['?page=1', '?page=2', '?search=nothing', '?search=nobody'];
+    const tags = await Promise.all(queries.map(async (query) => (await list(query)).headers.get('ETag')));
+    expect(new Set(tags).size).toBe(4);
+  });
+
+  test('the ETag of a list is not that of its only website', async () => {
+    const one = await list('?search=site-07');
+    const { status } = await user.api.get(`/api/v1/websites/${ids[6]}`, { headers: { 'If-None-Match': one.headers.get('ETag') ?? '' } });
+    expect(status).toBe(200);
+  });
+});
+
+describe('long settings', () => {
+  const limit = 8192;
+  const addresses = Array.from({ length: 204 }, (_, index) => `2001:db8:1111:1111:1111:1111:1111:${(0x1000 + index).toString(16)}`);
+
+  test.each([
+    ['exclude_params', 'one name', 'x'.repeat(limit - 2), 'x'],
+    ['exclude_params', 'quotes, which count as two bytes', '"'.repeat(limit / 2 - 1), 'x'],
+    ['exclude_params', 'backslashes, which count as two bytes', '\\'.repeat(limit / 2 - 1), 'x'],
+    ['exclude_params', 'letters of two bytes', 'ü'.repeat(limit / 2 - 1), 'x'],
+    ['exclude_params', 'line breaks, which count as two bytes', `y\n${'x'.repeat(limit - 5)}`, 'x'],
+    ['exclude_ips', 'addresses', `${addresses.join('\n')}\n2001:db8:1111:1111:1111:11:1:1`, '1'],
+  ])('%s with %s is listed up to 8 KiB as JSON, and null and named in omitted_fields above', async (field, _, longest, more) => {
+    const { api } = await service.createUser();
+    expect(Buffer.byteLength(JSON.stringify(longest))).toBe(limit);
+    const under = await api.post('/api/v1/websites', { form: { domain: 'under.example', [field]: longest } });
+    const over = await api.post('/api/v1/websites', { form: { domain: 'over.example', [field]: longest + more } });
+    expect([under.body.data[field], over.body.data[field]]).toEqual([longest, longest + more]);
+    const { body } = await api.get('/api/v1/websites?sort=asc');
+    expect(body.data).toEqual([
+      { ...under.body.data, omitted_fields: [] },
+      { ...over.body.data, [field]: null, omitted_fields: [field] },
+    ]);
+    for (const { data } of [under.body, over.body]) expect((await api.get(`/api/v1/websites/${data.id}`)).body.data).toEqual(data);
+  });
+
+  test('are both null if both are too long', async () => {
+    const { api } = await service.createUser();
+    const form = {
+      domain: 'both.example',
+      exclude_params: 'x'.repeat(limit),
+      exclude_ips: [...addresses, '::1', '::2', '::3', '::4', '::5', '::6', '::7'].join('\n'),
+    };
+    const { data } = (await api.post('/api/v1/websites', { form })).body;
+    const [listed] = (await api.get('/api/v1/websites')).body.data;
+    expect(listed).toEqual({ ...data, exclude_params: null, exclude_ips: null, omitted_fields: ['exclude_params', 'exclude_ips'] });
+  });
+
+  test('a page of 100 websites has at most 2 MiB, whether its lists just fit or are as long as the contract allows', async () => {
+    const { id, api } = await service.createUser();
+    await service.database.asUser(id, (em) =>
+      em.execute(
+        `insert into websites (user_id, domain, exclude_params, exclude_ips)
+         select ?, lpad(n || '.example', 253, 'a'), repeat('x', ?), repeat('x', ?) from generate_series(1, 100) as n`,
+        [id, limit - 2, limit - 2],
+      ),
+    );
+    const fitting = await api.get('/api/v1/websites?per_page=100');
+    expect(fitting.body.data.flatMap(({ omitted_fields }: { omitted_fields: string[] }) => omitted_fields)).toEqual([]);
+    expect(Buffer.byteLength(fitting.text)).toBeGreaterThan(100 * 2 * limit);
+    expect(Buffer.byteLength(fitting.text)).toBeLessThanOrEqual(2 * 1024 * 1024);
+
+    await service.database.asUser(id, (em) =>
+      em.execute(`update websites set exclude_params = repeat('x', 131072), exclude_ips = repeat('x', 131072)`),
+    );
+    const longest = await api.get('/api/v1/websites?per_page=100');
+    expect(longest.body.data).toHaveLength(100);
+    for (const { omitted_fields } of longest.body.data) expect(omitted_fields).toEqual(['exclude_params', 'exclude_ips']);
+    expect(Buffer.byteLength(longest.text)).toBeLessThanOrEqual(2 * 1024 * 1024);
   });
 });
 
@@ -129,18 +211,40 @@ describe('search', () => {
     expect(body.meta.total).toBe(total);
     expect(body.data).toHaveLength(Math.min(10, total));
   });
+
+  test.each([
+    ['the name as people write it', 'bücher', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['upper case', 'BÜCHER', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a decomposed letter', 'bu\u0308cher', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a decomposed letter in upper case', 'BU\u0308CHER', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a part of the name', 'büch', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a part over two labels', 'cher.mün', ['xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a single letter', 'ü', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['the ASCII form', 'xn--bcher', ['xn--bcher-kva.example', 'xn--bcher-kva.xn--mnchen-3ya.example']],
+    ['a name without the umlaut', 'bucher', ['bucher.example']],
+    ['another letter', 'bücherx', []],
+  ])('finds an international domain by %s: %s', async (_, search, found) => {
+    const { api } = await service.createUser();
+    for (const domain of ['bücher.example', 'Bücher.MÜNCHEN.example', 'bucher.example']) {
+      await api.post('/api/v1/websites', { form: { domain } });
+    }
+    const { body } = await api.get(`/api/v1/websites?search=${encodeURIComponent(search)}&sort=asc`);
+    expect([body.meta.total, domains(body)]).toEqual([found.length, found]);
+  });
 });
 
 describe('favorite', () => {
   test.each([
     ['true', 4],
+    ['True', 4],
     ['1', 4],
     ['false', 19],
+    ['False', 19],
     ['0', 19],
   ])('%s returns %i websites', async (favorite, total) => {
     const { body } = await list(`?favorite=${favorite}&per_page=100`);
     expect([body.meta.total, body.data.length]).toEqual([total, total]);
-    for (const website of body.data) expect(website.favorite).toBe(favorite === 'true' || favorite === '1');
+    for (const website of body.data) expect(website.favorite).toBe(['true', 'True', '1'].includes(favorite));
   });
 
   test('can be combined with search and sorting', async () => {
@@ -166,6 +270,8 @@ describe('invalid input', () => {
     ['page=1000001', 'page'],
     ['favorite=maybe', 'favorite'],
     ['favorite=', 'favorite'],
+    ['favorite=TRUE', 'favorite'],
+    ['favorite=FALSE', 'favorite'],
     ['sort=up', 'sort'],
     ['sort=DESC', 'sort'],
     ['sort=', 'sort'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { etag, fillIn } from '../support/etags.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -18,8 +19,9 @@ const showByDomain = (domain: string, headers: Record<string, string> = {}, api 
 describe('success', () => {
   test('returns 200 with the same body as the website by id, and its ETag', async () => {
     const { status, headers, body, text } = await showByDomain('example.com');
-    expect([status, headers.get('ETag'), body.data.domain]).toEqual([200, '"1"', 'example.com']);
-    expect((await user.api.get(`/api/v1/websites/${body.data.id}`)).text).toBe(text);
+    expect([status, headers.get('ETag'), body.data.domain]).toEqual([200, etag('website', body.data.id, 1), 'example.com']);
+    const byId = await user.api.get(`/api/v1/websites/${body.data.id}`);
+    expect([byId.text, byId.headers.get('ETag')]).toEqual([text, headers.get('ETag')]);
   });
 
   test.each([
@@ -39,7 +41,7 @@ describe('success', () => {
 
   test('responds to HEAD like to GET, without a body', async () => {
     const { status, text, headers } = await user.api.request('HEAD', '/api/v1/domains/example.com');
-    expect([status, text, headers.get('ETag')]).toEqual([200, '', '"1"']);
+    expect([status, text, headers.get('ETag')]).toEqual([200, '', (await showByDomain('example.com')).headers.get('ETag')]);
   });
 });
 
@@ -59,18 +61,39 @@ describe('not found', () => {
 });
 
 describe('conditional reads', () => {
-  test.each(['"1"', 'W/"1"', '*', '"7", "1"'])('returns 304 with the ETag and no body for If-None-Match: %s', async (tags) => {
-    const { status, text, headers } = await showByDomain('example.com', { 'If-None-Match': tags });
-    expect([status, text, headers.get('ETag')]).toEqual([304, '', '"1"']);
+  test.each(['ETag', 'W/ETag', '*', '"7", ETag'])('returns 304 with the ETag and no body for If-None-Match: %s', async (template) => {
+    const current = (await showByDomain('example.com')).headers.get('ETag');
+    const { status, text, headers } = await showByDomain('example.com', { 'If-None-Match': fillIn(template, current) });
+    expect([status, text, headers.get('ETag')]).toEqual([304, '', current]);
   });
 
   test('returns 200 after an update, and 404 with any If-None-Match after the deletion', async () => {
-    const { body } = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
-    await user.api.patch(`/api/v1/websites/${body.data.id}`, { form: { privacy: '1' } });
-    const changed = await showByDomain('changing.example', { 'If-None-Match': '"1"' });
-    expect([changed.status, changed.headers.get('ETag'), changed.body.data.privacy]).toEqual([200, '"2"', 1]);
-    await user.api.delete(`/api/v1/websites/${body.data.id}`);
+    const { body, headers } = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
+    const { id } = body.data;
+    await user.api.patch(`/api/v1/websites/${id}`, { form: { privacy: '1' } });
+    const changed = await showByDomain('changing.example', { 'If-None-Match': headers.get('ETag') ?? '' });
+    expect([changed.status, changed.headers.get('ETag'), changed.body.data.privacy]).toEqual([200, etag('website', id, 2), 1]);
+    await user.api.delete(`/api/v1/websites/${id}`);
     expect((await showByDomain('changing.example', { 'If-None-Match': '*' })).status).toBe(404);
+  });
+
+  test("returns 200 with the caller's own website for the ETag of another user's website with the same domain and settings", async () => {
+    const other = await service.createUser();
+    const form = { domain: 'same.example' };
+    const [mine, theirs] = [await user.api.post('/api/v1/websites', { form }), await other.api.post('/api/v1/websites', { form })];
+    const [mineTag, theirTag] = [mine.headers.get('ETag') ?? '', theirs.headers.get('ETag') ?? ''];
+    expect(mineTag).not.toBe(theirTag);
+    const { status, headers, text } = await showByDomain('same.example', { 'If-None-Match': mineTag }, other.api);
+    expect([status, headers.get('ETag'), text]).toEqual([200, theirTag, theirs.text]);
+  });
+
+  test('returns 200 with the new settings for the ETag of a website that was deleted and created again', async () => {
+    const form = { domain: 'again.example' };
+    const first = await user.api.post('/api/v1/websites', { form });
+    await user.api.delete(`/api/v1/websites/${first.body.data.id}`);
+    const second = await user.api.post('/api/v1/websites', { form: { ...form, privacy: '1' } });
+    const { status, headers, text } = await showByDomain('again.example', { 'If-None-Match': first.headers.get('ETag') ?? '' });
+    expect([status, headers.get('ETag'), text]).toEqual([200, etag('website', second.body.data.id, 1), second.text]);
   });
 });
 

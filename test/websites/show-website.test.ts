@@ -1,19 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiClient } from '../support/api-client.ts';
+import { etag, fillIn, ifMatch } from '../support/etags.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
 let user: TestUser;
 let id: number;
+let current: string;
 let times: { created_at: string; updated_at: string };
 
 beforeAll(async () => {
   service = await startService();
   user = await service.createUser();
   const form = { domain: 'example.com', privacy: '2', password: 'open sesame', email: '1' };
-  const { data } = (await user.api.post('/api/v1/websites', { form })).body;
+  const { headers, body } = await user.api.post('/api/v1/websites', { form });
+  const { data } = body;
   id = data.id;
+  current = headers.get('ETag') ?? '';
   times = { created_at: data.created_at, updated_at: data.updated_at };
 });
 afterAll(() => service.stop());
@@ -23,7 +27,7 @@ const show = (headers: Record<string, string> = {}, api = user.api) => api.get(`
 describe('success', () => {
   test('returns 200 with all fields of the website and its ETag', async () => {
     const { status, headers, body } = await show();
-    expect([status, headers.get('ETag')]).toEqual([200, '"1"']);
+    expect([status, headers.get('ETag')]).toEqual([200, etag('website', id, 1)]);
     expect(body).toEqual({
       data: {
         id,
@@ -43,30 +47,37 @@ describe('success', () => {
   test('responds to HEAD like to GET, without a body, including 304', async () => {
     const path = `/api/v1/websites/${id}`;
     const head = await user.api.request('HEAD', path);
-    expect([head.status, head.text, head.headers.get('ETag')]).toEqual([200, '', '"1"']);
-    expect((await user.api.request('HEAD', path, { headers: { 'If-None-Match': '"1"' } })).status).toBe(304);
+    expect([head.status, head.text, head.headers.get('ETag')]).toEqual([200, '', current]);
+    expect((await user.api.request('HEAD', path, { headers: { 'If-None-Match': current } })).status).toBe(304);
   });
 });
 
 describe('conditional reads', () => {
-  test.each(['"1"', 'W/"1"', '*', '"7", "1"', 'W/"7",W/"1"'])(
+  test.each(['ETag', 'W/ETag', '*', '"7", ETag', 'W/"7",W/ETag'])(
     'returns 304 with the ETag and no body for If-None-Match: %s',
-    async (tags) => {
-      const { status, text, headers } = await show({ 'If-None-Match': tags });
-      expect([status, text, headers.get('ETag')]).toEqual([304, '', '"1"']);
+    async (template) => {
+      const { status, text, headers } = await show({ 'If-None-Match': fillIn(template, current) });
+      expect([status, text, headers.get('ETag')]).toEqual([304, '', current]);
     },
   );
 
-  test.each(['"2"', '1', '"11"', '"0", "2"', '""'])('returns 200 for If-None-Match: %s', async (tags) => {
+  test.each(['"2"', '1', '"1"', '"0", "2"', '""'])('returns 200 for If-None-Match: %s', async (tags) => {
     expect((await show({ 'If-None-Match': tags })).status).toBe(200);
   });
 
+  test('returns 200 if If-None-Match lists the version with another hash, or the ETag without quotes', async () => {
+    for (const tags of [ifMatch('website', id, 1), current.slice(1, -1), current.replace('website-', 'website-1')]) {
+      expect([tags, (await show({ 'If-None-Match': tags })).status]).toEqual([tags, 200]);
+    }
+  });
+
   test('returns 200 with the new ETag after an update', async () => {
-    const { body } = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
-    const path = `/api/v1/websites/${body.data.id}`;
-    await user.api.patch(path, { form: { email: '1' } });
-    const { status, headers } = await user.api.get(path, { headers: { 'If-None-Match': '"1"' } });
-    expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
+    const created = await user.api.post('/api/v1/websites', { form: { domain: 'changing.example' } });
+    const path = `/api/v1/websites/${created.body.data.id}`;
+    const updated = await user.api.patch(path, { form: { email: '1' } });
+    const { status, headers } = await user.api.get(path, { headers: { 'If-None-Match': created.headers.get('ETag') ?? '' } });
+    expect([status, headers.get('ETag')]).toEqual([200, etag('website', created.body.data.id, 2)]);
+    expect(headers.get('ETag')).toBe(updated.headers.get('ETag'));
   });
 });
 

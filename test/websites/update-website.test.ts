@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { etag, ifMatch } from '../support/etags.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -19,9 +20,13 @@ let domainCount = 0;
 async function createWebsite(settings: Record<string, string> = {}) {
   const { body } = await user.api.post('/api/v1/websites', { form: { domain: `update-${++domainCount}.example`, ...settings } });
   const path = `/api/v1/websites/${body.data.id}`;
+  const { id } = body.data;
   return {
+    id,
     path,
     created: body.data,
+    /** An ETag of this version for If-Match. */
+    tag: (version: number) => ifMatch('website', id, version),
     update: (form: Form, headers = {}) => user.api.patch(path, { form, headers }),
     show: () => user.api.get(path),
     verify: async (password: string) => (await user.api.post(`${path}/verify-password`, { form: { password } })).body.data.opens,
@@ -44,9 +49,9 @@ describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
     ['exclude_ips', '2001:db8::/32', { exclude_ips: '2001:db8::/32' }],
     ['favorite', 'true', { favorite: true }],
   ])('changes %s and keeps the absent fields', async (field, value, change) => {
-    const { path, created, show } = await createWebsite(allSettings);
+    const { id, path, created, show } = await createWebsite(allSettings);
     const { status, headers, body } = await send(path, { [field]: value });
-    expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
+    expect([status, headers.get('ETag')]).toEqual([200, etag('website', id, 2)]);
     expect(body.data).toEqual({ ...created, ...change, updated_at: expect.any(String) });
     expect(body.data.updated_at > created.updated_at).toBe(true);
     expect((await show()).body).toEqual(body);
@@ -60,18 +65,18 @@ describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
   });
 
   test('an empty form changes nothing and returns the same body and ETag', async () => {
-    const { path, created } = await createWebsite(allSettings);
+    const { id, path, created } = await createWebsite(allSettings);
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
     for (const options of [{}, { headers: type }, { headers: type, raw: '&' }]) {
       const { status, headers, body } = await user.api.request(method, path, options);
-      expect([status, headers.get('ETag'), body.data]).toEqual([200, '"1"', created]);
+      expect([status, headers.get('ETag'), body.data]).toEqual([200, etag('website', id, 1), created]);
     }
   });
 
   test('creates a new version even if the sent value equals the stored one', async () => {
-    const { path, created } = await createWebsite(allSettings);
+    const { id, path, created } = await createWebsite(allSettings);
     const { headers, body } = await send(path, { email: '1' });
-    expect([headers.get('ETag'), body.data]).toEqual(['"2"', { ...created, updated_at: expect.any(String) }]);
+    expect([headers.get('ETag'), body.data]).toEqual([etag('website', id, 2), { ...created, updated_at: expect.any(String) }]);
   });
 
   test.each([
@@ -99,10 +104,10 @@ describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
   });
 
   test("returns 404 for another user's website, as for an unknown id, with any If-Match", async () => {
-    const { path, show, created } = await createWebsite();
+    const { path, show, created, tag } = await createWebsite();
     const form = { favorite: '1' };
     const other = await service.createUser();
-    for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"1"' }]) {
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': tag(1) }, { 'If-Match': tag(2) }]) {
       const foreign = await other.api.request(method, path, { form, headers });
       expect([foreign.status, foreign.body.detail]).toEqual([404, `Website ${created.id} was not found.`]);
       expectSameProblem(foreign, await other.api.request(method, '/api/v1/websites/999999', { form, headers }));
@@ -111,8 +116,9 @@ describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
   });
 
   test('returns 412 and changes nothing if If-Match names another version', async () => {
-    const { path, created, show } = await createWebsite();
-    for (const tags of ['"2"', '"0", "7"', 'W/"2"', '1']) {
+    const { id, path, created, show, tag } = await createWebsite();
+    const others = [tag(2), `${tag(0)}, ${tag(7)}`, `W/${tag(2)}`, ifMatch('website', id + 1, 1), ifMatch('provider', id, 1)];
+    for (const tags of [...others, '"1"', '1', tag(1).slice(1, -1)]) {
       const { status, body } = await send(path, { favorite: '1' }, { 'If-Match': tags });
       expect([tags, status, body.code]).toEqual([tags, 412, 'precondition_failed']);
     }
@@ -122,39 +128,49 @@ describe.each(['PUT', 'PATCH'] as const)('%s', (method) => {
 
 describe('conditional writes', () => {
   test('If-Match accepts an ETag, a list, * and weak tags', async () => {
-    const { update } = await createWebsite();
-    for (const [index, tags] of ['"1"', '"9", "2"', '*', 'W/"4"'].entries()) {
+    const { id, update, tag } = await createWebsite();
+    for (const [index, tags] of [tag(1), `${tag(9)}, ${tag(2)}`, '*', `W/${tag(4)}`].entries()) {
       const { status, headers } = await update({ favorite: `${index % 2}` }, { 'If-Match': tags });
-      expect([tags, status, headers.get('ETag')]).toEqual([tags, 200, `"${index + 2}"`]);
+      expect([tags, status, headers.get('ETag')]).toEqual([tags, 200, etag('website', id, index + 2)]);
     }
   });
 
+  test('If-Match accepts the ETag that the last response had', async () => {
+    const { update, show } = await createWebsite();
+    const read = await show();
+    const written = await update({ favorite: '1' }, { 'If-Match': read.headers.get('ETag') ?? '' });
+    expect(written.status).toBe(200);
+    expect((await update({ favorite: '0' }, { 'If-Match': written.headers.get('ETag') ?? '' })).status).toBe(200);
+    expect((await update({ favorite: '1' }, { 'If-Match': written.headers.get('ETag') ?? '' })).status).toBe(412);
+  });
+
   test('returns 412 for an empty form as well', async () => {
-    const { update } = await createWebsite();
-    expect((await update('', { 'If-Match': '"2"' })).status).toBe(412);
+    const { update, tag } = await createWebsite();
+    expect((await update('', { 'If-Match': tag(2) })).status).toBe(412);
+    expect((await update('', { 'If-Match': tag(1) })).status).toBe(200);
   });
 
   test('prefers 422 to 412, and 404 to both', async () => {
-    const { update } = await createWebsite();
-    expect((await update({ privacy: '3' }, { 'If-Match': '"2"' })).status).toBe(422);
-    expect((await update({ privacy: '2' }, { 'If-Match': '"2"' })).status).toBe(422);
-    expect((await user.api.patch('/api/v1/websites/999999', { form: { privacy: '2' }, headers: { 'If-Match': '"2"' } })).status).toBe(404);
+    const { update, tag } = await createWebsite();
+    expect((await update({ privacy: '3' }, { 'If-Match': tag(2) })).status).toBe(422);
+    expect((await update({ privacy: '2' }, { 'If-Match': tag(2) })).status).toBe(422);
+    expect((await user.api.patch('/api/v1/websites/999999', { form: { privacy: '2' }, headers: { 'If-Match': tag(2) } })).status).toBe(404);
   });
 
   test('of 50 concurrent updates with the same If-Match one succeeds and 49 get 412', async () => {
-    const { update, show } = await createWebsite();
+    const { id, update, show, tag } = await createWebsite();
     const responses = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => update({ exclude_params: `update-${index}` }, { 'If-Match': '"1"' })),
+      Array.from({ length: 50 }, (_, index) => update({ exclude_params: `update-${index}` }, { 'If-Match': tag(1) })),
     );
     const [succeeded, ...others] = responses.filter(({ status }) => status === 200);
     expect(others).toEqual([]);
     expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
     const { headers, body } = await show();
-    expect([headers.get('ETag'), body]).toEqual(['"2"', succeeded?.body]);
+    expect([headers.get('ETag'), body]).toEqual([etag('website', id, 2), succeeded?.body]);
   });
 
   test('concurrent updates of different fields without If-Match are all applied', async () => {
-    const { update, show } = await createWebsite();
+    const { id, update, show } = await createWebsite();
     for (let round = 0; round < 10; round++) {
       const forms = [
         { favorite: `${round % 2}` },
@@ -170,7 +186,7 @@ describe('conditional writes', () => {
         privacy: round % 2,
       });
     }
-    expect((await show()).headers.get('ETag')).toBe('"41"');
+    expect((await show()).headers.get('ETag')).toEqual(etag('website', id, 41));
   });
 });
 
@@ -252,8 +268,10 @@ describe('password', () => {
 describe('favorite', () => {
   test.each([
     ['true', true],
+    ['True', true],
     ['1', true],
     ['false', false],
+    ['False', false],
     ['0', false],
   ])('accepts %s', async (sent, favorite) => {
     const { update } = await createWebsite();
@@ -311,6 +329,8 @@ describe('invalid input', () => {
     ['favorite', ''],
     ['favorite', 'null'],
     ['favorite', 'TRUE'],
+    ['favorite', 'FALSE'],
+    ['favorite', 'tRue'],
     ['password', 'x'.repeat(129)],
     ['password', 'a\u0000b'],
     ['id', '7'],

@@ -1,6 +1,7 @@
 // Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user or
 // a limit that is reached. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
 // are looked up by their status. A setup changes the valid request that it is given.
+import { createKey as createOwnKey } from '../../../src/accounts/keys.ts';
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';
 import {
@@ -61,9 +62,12 @@ export const setups: Record<string, Setup> = {
   'showProvider sms': showProviderOfType('sms'),
 
   // 304
-  '304': async (draft) => {
-    const { headers } = await send(draft);
-    draft.request.headers['If-None-Match'] = headers.get('ETag') ?? '';
+  '304': sendIfNoneMatch,
+  // With a key, the first request would change when the key was last used, and so the list.
+  'listKeys 304': async (draft) => {
+    draft.owner = draft.user = await draft.service.createUser(password);
+    draft.request.headers = await signIn(draft.service, draft.user.email);
+    await sendIfNoneMatch(draft);
   },
 
   // 400
@@ -133,10 +137,20 @@ export const setups: Record<string, Setup> = {
     await createWebsite(draft, { domain: draft.request.form?.domain ?? '' });
   },
   quota_exceeded: useRestrictedService,
-  'createKey quota_exceeded': async ({ user }) => {
-    for (;;) if ((await user.api.post('/api/keys', { json: { name: 'Another key', scopes: ['monitors:read'] } })).status === 409) return;
+  'createKey quota_exceeded': async ({ environment, user }) => {
+    await environment.main.database.asUser(user.id, async (em) => {
+      const [{ count } = { count: 0 }] = await em.execute<{ count: number }[]>('select count(*)::int as count from api_keys');
+      for (let number = count; number < 100; number++) {
+        await createOwnKey(em, { userId: user.id, name: 'Another key', scopes: ['monitors:read'] });
+      }
+    });
   },
   email_taken: sendFirst,
+  'createWebsite already_created': async (draft) => {
+    await withBody({ exclude_params: 'x'.repeat(8192) })(draft);
+    draft.request.headers['Idempotency-Key'] = 'once';
+    await send(draft);
+  },
   already_created: async (draft) => {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
@@ -167,13 +181,19 @@ export const setups: Record<string, Setup> = {
     draft.request.headers['Idempotency-Key'] = 'twice';
     const another = Object.keys(draft.operation.body?.examples ?? {}).at(-1);
     const first = await validRequest(draft.operation.id, draft, another);
-    await send({ ...draft, request: { ...first, headers: draft.request.headers } });
+    const { headers, parameters } = draft.request; // Another path would be another request.
+    await send({ ...draft, request: { ...first, headers, parameters } });
   },
 
   // 429
   rate_limited: async (draft) => {
     draft.service = draft.environment.rateLimited;
     await send(draft);
+  },
+
+  // 431
+  headers_too_large: ({ request }) => {
+    for (let number = 1; number <= 200; number++) request.headers[`X-Header-${number}`] = '1';
   },
 
   // 502 and 503 of testProvider
@@ -215,6 +235,11 @@ function withHeader(name: string, value: string): Setup {
 
 function useRestrictedService(draft: Draft) {
   draft.service = draft.environment.restricted;
+}
+
+async function sendIfNoneMatch(draft: Draft) {
+  const { headers } = await send(draft);
+  draft.request.headers['If-None-Match'] = headers.get('ETag') ?? '';
 }
 
 async function sendFirst(draft: Draft) {

@@ -91,6 +91,11 @@ export const faults: Fault[] = [
   withHeader('a Location of another resource', 'createWebsite 201 international', 'Location', '/api/v1/websites/1'),
   withHeader('no ETag', 'showProvider 200 slack', 'ETag'),
   withHeader('no ETag on a 304', 'showWebsiteByDomain 304', 'ETag'),
+  withHeader('an ETag of another resource', 'showProvider 200 sms', 'ETag', '"provider-1-1-0123456789abcdef"'),
+  withHeader('an ETag of another kind', 'showMonitor 304', 'ETag', '"website-1-1-0123456789abcdef"'),
+  withHeader('an ETag without a hash', 'showWebsite 304', 'ETag', '"website-1-1"'),
+  withHeader('no ETag on the 304 of a list', 'listMonitors 304', 'ETag'),
+  withHeader('an ETag of a list that is not a hash', 'listNotifications 304', 'ETag', '"3"'),
   withHeader('a weak ETag', 'updateProvider 200 sms', 'ETag', 'W/"2"'),
   withHeader('no request id', 'deleteProvider 200 deleted', 'X-Request-Id'),
   withHeader('no WWW-Authenticate', 'deleteWebsite 401 invalid_key', 'WWW-Authenticate'),
@@ -98,6 +103,7 @@ export const faults: Fault[] = [
   withHeader('a rate limit that is not a number', 'checkMonitor 202 before_the_check', 'X-RateLimit-Limit', 'many'),
   withHeader('rate limit headers that contradict each other', 'listIncidents 200 none', 'X-RateLimit-Remaining', '7'),
   withHeader('no cookie', 'deleteSession 200 signed_out', 'Set-Cookie'),
+  withHeader('no cookie of the new session', 'changePassword 200 changed', 'Set-Cookie'),
 
   // Problems
   inBody('another code', 'createWebsite 409 domain_taken', (body) => ({ ...body, code: 'quota_exceeded' })),
@@ -114,6 +120,8 @@ export const faults: Fault[] = [
     })),
   ),
   inBody('a problem in another format', 'createUser 409 email_taken', ({ code, detail }) => ({ error: code, message: detail })),
+  inBody('more than 100 validation errors', 'createWebsite 422 bad_line', (body) => ({ ...body, errors: Array(101).fill(body.errors[0]) })),
+  inBody('a path that is not cut', 'createMonitor 431 headers_too_large', (body) => ({ ...body, instance: `/${'x'.repeat(2048)}` })),
   inBody('a stack trace', 'testProvider 502 rejected', (body) => ({ ...body, stack: 'Error: at deliver (deliver.ts:1)' })),
 ];
 

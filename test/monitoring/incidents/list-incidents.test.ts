@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectConditionalList } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
@@ -55,6 +56,18 @@ test('returns pages', async () => {
   const { body } = await user.api.get(`${path}?window=1y&pageSize=2&page=3`);
   expect(body.data).toHaveLength(1);
   expect(body.meta).toEqual({ page: 3, pageSize: 2, pageCount: 3, total: 5 });
+});
+
+test('If-None-Match with the ETag of the page returns 304 until an incident on it changes', async () => {
+  const { id, path: monitorPath } = await createMonitor(user);
+  const execute = (sql: string, params: unknown[]) => service.database.asUser(user.id, (em) => em.execute(sql, params, 'run'));
+  await execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 hour', 'HTTP 503')`, [
+    user.id,
+    id,
+  ]);
+  await expectConditionalList(user.api, `${monitorPath}/incidents`, () =>
+    execute('update incidents set resolved_at = now() where monitor_id = ?', [id]),
+  );
 });
 
 test('a monitor cannot have two open incidents', async () => {

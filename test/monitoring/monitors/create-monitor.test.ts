@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { etag } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { monitorExample } from '../factories.ts';
 
@@ -20,7 +21,7 @@ test('returns 201 with Location, ETag and the default settings', async () => {
   const { status, headers, body } = await create();
   expect(status).toBe(201);
   expect(headers.get('Location')).toBe(`/api/monitors/${body.data.id}`);
-  expect(headers.get('ETag')).toBe('"1.1"');
+  expect(headers.get('ETag')).toEqual(etag('monitor', body.data.id, '1.1'));
   expect(body.data).toMatchObject({
     friendly_name: 'Shop',
     url: 'https://shop.example.org/health',
@@ -47,6 +48,7 @@ test.each(['example.com', '8.8.8.8', '2606:4700::1111', 'https://example.com/pat
   },
 );
 
+const blankName = 'must contain a character other than spaces, and no control characters';
 const notPublic = 'must be a public address, not a private, local or reserved one';
 const notHttp = 'must be an http or https URL';
 const notPingable = 'must be a host name, an IP address or an http(s) URL';
@@ -79,7 +81,8 @@ test.each([
   [{ type: 'tcp' }, '/type', 'must be one of http, ping'],
   [{ friendly_name: '' }, '/friendly_name', 'must have at least 1 character'],
   [{ friendly_name: 'x'.repeat(101) }, '/friendly_name', 'must have at most 100 characters'],
-  [{ friendly_name: 'a\r\nBcc: b@example.com' }, '/friendly_name', 'must not contain control characters'],
+  [{ friendly_name: ' \u00a0\u3000' }, '/friendly_name', blankName],
+  [{ friendly_name: 'a\r\nBcc: b@example.com' }, '/friendly_name', blankName],
   [{ friendly_name: null }, '/friendly_name', 'must be a string'],
   [{ friendly_name: undefined }, '/friendly_name', 'is required'],
   [{ is_active: 'yes' }, '/is_active', 'must be a boolean'],
@@ -89,6 +92,10 @@ test.each([
   expect(status).toBe(422);
   expect(body.errors).toContainEqual(expect.objectContaining({ in: 'body', pointer, message }));
   expect(await total()).toBe(0);
+});
+
+test('a name can have spaces around other characters, which are kept', async () => {
+  expect((await create({ friendly_name: ' a b ' })).body.data.friendly_name).toBe(' a b ');
 });
 
 test('an IP address that is not allowed has its own error code', async () => {
@@ -105,7 +112,9 @@ test('returns 409 above the quota, even for concurrent requests', async () => {
 
 test('repeated with the same Idempotency-Key, creates one monitor', async () => {
   const post = () => user.api.post('/api/monitors', { json: monitorExample, headers: { 'Idempotency-Key': 'm-1' } });
-  expect((await post()).text).toBe((await post()).text);
+  const [first, second] = [await post(), await post()];
+  expect([second.status, second.text, second.headers.get('ETag')]).toEqual([201, first.text, first.headers.get('ETag')]);
+  expect([first, second].map(({ headers }) => headers.get('Idempotent-Replayed'))).toEqual([null, 'true']);
   expect(await total()).toBe(1);
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectConditionalList } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 
 let service: TestService;
@@ -39,6 +40,14 @@ test('filters by status, by type and by both', async () => {
   expect((await user.api.get('/api/monitors?status=down')).body.meta.total).toBe(22);
   expect((await user.api.get('/api/monitors?type=ping')).body.meta.total).toBe(9);
   expect((await user.api.get('/api/monitors?type=ping&status=down&pageSize=100')).body.data).toHaveLength(4);
+});
+
+test('If-None-Match with the ETag of the page returns 304 until a monitor on it changes', async () => {
+  await expectConditionalList(user.api, '/api/monitors?pageSize=5', () =>
+    service.database.asUser(user.id, (em) =>
+      em.execute(`update monitors set last_response_time_ms = 17 where friendly_name = 'Monitor 45'`, [], 'run'),
+    ),
+  );
 });
 
 test("does not list another user's monitors", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { etag as etagOf } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
@@ -26,10 +27,12 @@ test('returns 304 until the settings or the state change', async () => {
     em.execute(`update monitors set status = 'up', state_version = state_version + 1 where id = ?`, [id], 'run'),
   );
   const changed = await user.api.get(path, { headers: { 'If-None-Match': etag } });
-  expect([changed.status, changed.headers.get('ETag'), changed.body.data.status]).toEqual([200, '"1.2"', 'up']);
+  expect([changed.status, changed.headers.get('ETag'), changed.body.data.status]).toEqual([200, etagOf('monitor', id, '1.2'), 'up']);
   await user.api.put(path, { json: { interval: 90 } });
-  const updated = await user.api.get(path, { headers: { 'If-None-Match': '"1.2"' } });
-  expect([updated.status, updated.headers.get('ETag')]).toEqual([200, '"2.2"']);
+  const updated = await user.api.get(path, { headers: { 'If-None-Match': changed.headers.get('ETag') ?? '' } });
+  expect([updated.status, updated.headers.get('ETag')]).toEqual([200, etagOf('monitor', id, '2.2')]);
+  const unchanged = await user.api.get(path, { headers: { 'If-None-Match': updated.headers.get('ETag') ?? '' } });
+  expect([unchanged.status, unchanged.text]).toEqual([304, '']);
 });
 
 test('returns 401 without a key and 403 without the scope monitors:read', async () => {

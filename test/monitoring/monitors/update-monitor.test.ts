@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
@@ -17,6 +18,13 @@ afterAll(() => service.stop());
 /** Writes what the engine would write. */
 const execute = (sql: string, params: unknown[]) => service.database.asUser(user.id, (em) => em.execute(sql, params, 'run'));
 
+async function stateVersion(id: number): Promise<number | undefined> {
+  const [row] = await service.database.asUser(user.id, (em) =>
+    em.execute<{ state_version: number }[]>('select state_version from monitors where id = ?', [id]),
+  );
+  return row?.state_version;
+}
+
 describe('fields', () => {
   test.each([
     ['friendly_name', 'Renamed'],
@@ -25,11 +33,12 @@ describe('fields', () => {
     ['interval', 90],
     ['is_active', false],
   ])('changes %s and keeps the absent fields', async (field, value) => {
-    const { path, data } = await createMonitor(user, { interval: 120 });
+    const { id, path, data } = await createMonitor(user, { interval: 120 });
     const { status, headers, body } = await user.api.put(path, { json: { [field]: value } });
-    expect([status, headers.get('ETag')?.startsWith('"2.')]).toEqual([200, true]);
-    const state = { status: field === 'is_active' ? 'paused' : 'pending', updated_at: expect.any(String) };
-    expect(body.data).toEqual({ ...data, [field]: value, ...state });
+    const state = await stateVersion(id);
+    expect([status, headers.get('ETag')]).toEqual([200, etagOf('monitor', id, `2.${state}`)]);
+    const changed = { status: field === 'is_active' ? 'paused' : 'pending', updated_at: expect.any(String) };
+    expect(body.data).toEqual({ ...data, [field]: value, ...changed });
     expect((await user.api.get(path)).body).toEqual(body);
   });
 
@@ -42,6 +51,7 @@ describe('fields', () => {
   test.each([
     [{ friendly_name: null }, 'must be a string'],
     [{ friendly_name: '' }, 'must have at least 1 character'],
+    [{ friendly_name: ' \u3000' }, 'must contain a character other than spaces, and no control characters'],
     [{ url: null }, 'must be a string'],
     [{ url: '' }, 'must have at least 1 character'],
     [{ type: null }, 'must be one of http, ping'],
@@ -50,13 +60,53 @@ describe('fields', () => {
     [{ interval: '' }, 'must be an integer'],
     [{ is_active: null }, 'must be a boolean'],
     [{ is_active: '' }, 'must be a boolean'],
-    [{ status: 'up' }, 'is not a known field'],
+    [{ colour: 'red' }, 'is not a known field'],
+    [{ id: 'first' }, 'must be an integer'],
+    [{ id: null }, 'must be an integer'],
+    [{ status: 'sideways' }, 'must be one of pending, up, down, paused'],
+    [{ status: null }, 'must be one of pending, up, down, paused'],
+    [{ last_checked_at: 'yesterday' }, 'must be a date and time such as 2030-01-31T00:00:00Z'],
+    [{ last_response_time_ms: -1 }, 'must be at least 0'],
+    [{ last_error: 503 }, 'must be a string'],
+    [{ created_at: null }, 'must be a string'],
+    [{ updated_at: 0 }, 'must be a string'],
   ])('returns 422 for %j and changes nothing', async (json, message) => {
     const { path, data } = await createMonitor(user);
     const { status, body } = await user.api.put(path, { json: { interval: 90, ...json } });
     expect(status).toBe(422);
     expect(body.errors).toContainEqual(expect.objectContaining({ pointer: `/${Object.keys(json)[0]}`, message }));
     expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
+  test('a monitor that was read can be edited and sent back whole; its read-only fields are ignored', async () => {
+    const { id, path } = await createMonitor(user);
+    await execute(
+      `update monitors set status = 'down', last_checked_at = now(), last_response_time_ms = 17, last_error = 'HTTP 503' where id = ?`,
+      [id],
+    );
+    const { data } = (await user.api.get(path)).body;
+    expect(data).toMatchObject({ id, status: 'down', last_response_time_ms: 17, last_error: 'HTTP 503' });
+    const { status, body } = await user.api.put(path, { json: { ...data, interval: 90 } });
+    expect([status, body.data]).toEqual([200, { ...data, interval: 90, updated_at: expect.any(String) }]);
+    expect((await user.api.get(path)).body).toEqual(body);
+  });
+
+  test('read-only fields with other values are ignored, and alone they change nothing', async () => {
+    const { path, etag, data } = await createMonitor(user);
+    const readOnly = {
+      id: 999,
+      status: 'up',
+      last_checked_at: '2020-01-01T00:00:00Z',
+      last_response_time_ms: 5,
+      last_error: 'none',
+      created_at: '2020-01-01T00:00:00Z',
+      updated_at: '2020-01-01T00:00:00Z',
+    };
+    const alone = await user.api.put(path, { json: readOnly });
+    expect([alone.status, alone.headers.get('ETag'), alone.body.data]).toEqual([200, etag, data]);
+    const { status, body } = await user.api.put(path, { json: { ...readOnly, interval: 90 } });
+    expect([status, body.data]).toEqual([200, { ...data, interval: 90, updated_at: expect.any(String) }]);
+    expect(body.data.updated_at > readOnly.updated_at).toBe(true);
   });
 
   test('the url must be valid for the type in the request or, if that is absent, for the stored type', async () => {
@@ -115,6 +165,18 @@ describe('conditional writes', () => {
     const { status, body } = await user.api.put(path, { json: { interval: 100 }, headers: { 'If-Match': etag } });
     expect([status, body.code]).toEqual([412, 'precondition_failed']);
     expect((await user.api.get(path)).body.data.interval).toBe(90);
+  });
+
+  test('If-Match compares the kind, the id and the version of the settings, but neither the state nor the hash', async () => {
+    const { id, path } = await createMonitor(user);
+    const send = (tags: string) => user.api.put(path, { json: {}, headers: { 'If-Match': tags } });
+    const tag = (version: string, monitor = id) => ifMatch('monitor', monitor, version);
+    for (const tags of [tag('1.1'), tag('1.99'), `W/${tag('1.1')}`, `${tag('7.1')}, ${tag('1.5')}`, '*']) {
+      expect([tags, (await send(tags)).status]).toEqual([tags, 200]);
+    }
+    for (const tags of [tag('2.1'), tag('11.1'), tag('1.1', id + 1), ifMatch('website', id, '1.1'), '"1.1"', '"1"', '1.1']) {
+      expect([tags, (await send(tags)).status]).toEqual([tags, 412]);
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectConditionalList } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
@@ -31,6 +32,14 @@ test('returns the assignments of the monitor, the newest first, in pages', async
     { monitor_id: monitor.id, provider_id: providerIds[1], enabled: true, created_at: expect.any(String) },
   ]);
   expect(body.meta).toEqual({ page: 1, pageSize: 2, pageCount: 2, total: 3 });
+});
+
+test('If-None-Match with the ETag of the page returns 304 until an assignment on it changes', async () => {
+  const [monitorWithOne, provider] = [await createMonitor(user), await createProvider(user)];
+  const assignments = `${monitorWithOne.path}/notifications`;
+  const assign = (enabled: boolean) => user.api.post(assignments, { json: { provider_id: provider.id, enabled } });
+  await assign(true);
+  await expectConditionalList(user.api, assignments, () => assign(false));
 });
 
 test('does not return the assignments of another monitor', async () => {

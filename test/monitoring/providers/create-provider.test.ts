@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { etag } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { providerExamples, providerTypes, telegramToken, webhookUrl } from '../factories.ts';
 
@@ -21,7 +22,7 @@ const masks = { email: {}, slack: { webhook_url: '****path' }, telegram: { token
 test.each(providerTypes)('returns 201 for %s with Location and ETag; show and list return the same', async (type) => {
   const { status, headers, body } = await create(providerExamples[type]);
   expect(status).toBe(201);
-  expect([headers.get('Location'), headers.get('ETag')]).toEqual([`/api/providers/${body.data.id}`, '"1"']);
+  expect([headers.get('Location'), headers.get('ETag')]).toEqual([`/api/providers/${body.data.id}`, etag('provider', body.data.id, 1)]);
   expect(body.data).toMatchObject({ ...providerExamples[type], ...masks[type] });
   expect((await user.api.get(`/api/providers/${body.data.id}`)).body).toEqual(body);
   expect((await user.api.get('/api/providers')).body.data).toEqual([body.data]);
@@ -50,6 +51,7 @@ test('channel and username are null if absent', async () => {
   expect(body.data).toMatchObject({ channel: null, username: null });
 });
 
+const blank = 'must contain a character other than spaces, and no control characters';
 const notEmail = 'must be an e-mail address';
 const notToken = 'must be a bot token: digits, a colon, and 30 to 64 letters, digits, hyphens or underscores';
 const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
@@ -85,6 +87,9 @@ test.each([
     '/webhook_url',
     'must not contain a user name or password',
   ],
+  ['a channel of spaces', { ...slack, webhook_url: webhookUrl, channel: '  ' }, '/channel', blank],
+  ['a user name of spaces', { ...slack, webhook_url: webhookUrl, username: '\u3000' }, '/username', blank],
+  ['a line break in the channel', { ...slack, webhook_url: webhookUrl, channel: '#a\nb' }, '/channel', blank],
   ['a mask', { ...slack, webhook_url: '****path' }, '/webhook_url', 'must be a URL'],
   ['a token without digits', { ...telegram, token: 'abc' }, '/token', notToken],
   ['a chat_id with a space', { ...telegram, chat_id: 'my chat' }, '/chat_id', notChat],
@@ -114,7 +119,9 @@ test('returns 409 above the quota, even for concurrent requests', async () => {
 
 test('repeated with the same Idempotency-Key, creates one provider and stores no secret in the response', async () => {
   const post = () => user.api.post('/api/providers', { json: providerExamples.telegram, headers: { 'Idempotency-Key': 'p-1' } });
-  expect((await post()).text).toBe((await post()).text);
+  const [first, second] = [await post(), await post()];
+  expect([second.status, second.text, second.headers.get('ETag')]).toEqual([201, first.text, first.headers.get('ETag')]);
+  expect([first, second].map(({ headers }) => headers.get('Idempotent-Replayed'))).toEqual([null, 'true']);
   expect(await total()).toBe(1);
   const stored = await service.database.asUser(user.id, (em) =>
     em.execute('select row_to_json(r)::text as row from idempotent_responses r'),

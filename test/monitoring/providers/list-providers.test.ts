@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectConditionalList } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createProvider, providerTypes } from '../factories.ts';
 
@@ -23,6 +24,15 @@ test('returns masks instead of secrets', async () => {
   const { text } = await user.api.get('/api/providers');
   expect(text).not.toContain('examplesecretpath');
   expect(text).not.toContain('AAExample');
+});
+
+test('If-None-Match with the ETag of the page returns 304 until a provider on it changes', async () => {
+  const { path } = await createProvider(user);
+  try {
+    await expectConditionalList(user.api, '/api/providers', () => user.api.put(path, { json: { recipient_email: 'b@example.com' } }));
+  } finally {
+    await user.api.delete(path);
+  }
 });
 
 test("does not list another user's providers", async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { createProvider, type ProviderType, telegramToken } from '../factories.ts';
+import { createProvider, type ProviderType, providerTypes, telegramToken } from '../factories.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -24,9 +25,9 @@ describe('fields', () => {
     ['telegram', 'chat_id', '@example_alerts'],
     ['sms', 'phone_number', '+15005550006'],
   ])('%s: changes %s to %j and keeps the absent fields', async (type, field, value) => {
-    const { path, data } = await createProvider(user, type);
+    const { id, path, data } = await createProvider(user, type);
     const { status, headers, body } = await user.api.put(path, { json: { [field]: value } });
-    expect([status, headers.get('ETag')]).toEqual([200, '"2"']);
+    expect([status, headers.get('ETag')]).toEqual([200, etagOf('provider', id, 2)]);
     expect(body.data).toEqual({ ...data, [field]: value, updated_at: expect.any(String) });
     expect((await user.api.get(path)).body).toEqual(body);
   });
@@ -37,6 +38,7 @@ describe('fields', () => {
     expect([status, headers.get('ETag'), body.data]).toEqual([200, etag, data]);
   });
 
+  const blank = 'must contain a character other than spaces, and no control characters';
   const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
   const notToken =
     'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores), or the masked value that the API returned';
@@ -47,20 +49,76 @@ describe('fields', () => {
     ['slack', 'webhook_url', null, 'must be a URL, or the masked value that the API returned'],
     ['slack', 'webhook_url', '', 'must be a URL, or the masked value that the API returned'],
     ['slack', 'channel', '', 'must have at least 1 character'],
+    ['slack', 'channel', '  ', blank],
     ['slack', 'username', '', 'must have at least 1 character'],
+    ['slack', 'username', '\u3000', blank],
     ['telegram', 'chat_id', null, notChat],
     ['telegram', 'chat_id', '', notChat],
     ['telegram', 'token', null, 'must be a string'],
     ['telegram', 'token', '', notToken],
     ['sms', 'phone_number', null, 'must be a string'],
     ['sms', 'phone_number', '', 'must be a phone number in E.164 format, such as +15005550006'],
-    ['email', 'provider_type', 'sms', 'is not a known field'],
+    ['email', 'provider_type', 'sms', 'cannot be changed from email'],
+    ['slack', 'provider_type', 'email', 'cannot be changed from slack'],
+    ['email', 'provider_type', 'pigeon', 'must be one of email, slack, telegram, sms'],
+    ['email', 'provider_type', null, 'must be one of email, slack, telegram, sms'],
+    ['email', 'provider_type', '', 'must be one of email, slack, telegram, sms'],
+    ['email', 'id', 'first', 'must be an integer'],
+    ['email', 'id', null, 'must be an integer'],
+    ['email', 'created_at', 'yesterday', 'must be a date and time such as 2030-01-31T00:00:00Z'],
+    ['email', 'updated_at', null, 'must be a string'],
+    ['email', 'colour', 'red', 'is not a known field'],
     ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
     ['sms', 'channel', null, 'is only allowed for provider_type slack'],
   ])('%s: returns 422 for %s with the value %j and changes nothing', async (type, field, value, message) => {
     const { path, data } = await createProvider(user, type);
     const { status, body } = await user.api.put(path, { json: { [field]: value } });
     expect([status, body.errors]).toEqual([422, [expect.objectContaining({ in: 'body', pointer: `/${field}`, message })]]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+});
+
+describe('sending back what was read', () => {
+  const changes = {
+    email: { recipient_email: 'b@example.com' },
+    slack: { channel: '#alerts' },
+    telegram: { chat_id: '@example_alerts' },
+    sms: { phone_number: '+15005550006' },
+  };
+
+  test.each(providerTypes)('a provider of type %s can be read, edited and sent back whole', async (type) => {
+    const { id, path } = await createProvider(user, type);
+    const secrets = () =>
+      service.database.asUser(user.id, (em) =>
+        em.execute('select token_encrypted, webhook_url_encrypted from providers where id = ?', [id]),
+      );
+    const stored = await secrets();
+    const { data } = (await user.api.get(path)).body;
+    const { status, headers, body } = await user.api.put(path, { json: { ...data, ...changes[type] } });
+    expect([status, headers.get('ETag')]).toEqual([200, etagOf('provider', id, 2)]);
+    expect(body.data).toEqual({ ...data, ...changes[type], updated_at: expect.any(String) });
+    expect((await user.api.get(path)).body).toEqual(body);
+    expect(await secrets()).toEqual(stored);
+  });
+
+  test('read-only fields with other values are ignored, and with the type alone they change nothing', async () => {
+    const { path, etag, data } = await createProvider(user);
+    const readOnly = { id: 999, created_at: '2020-01-01T00:00:00Z', updated_at: '2020-01-01T00:00:00Z' };
+    for (const json of [readOnly, { provider_type: 'email' }, { ...readOnly, provider_type: 'email' }]) {
+      const { status, headers, body } = await user.api.put(path, { json });
+      expect([status, headers.get('ETag'), body.data]).toEqual([200, etag, data]);
+    }
+    const { status, body } = await user.api.put(path, { json: { ...readOnly, recipient_email: 'b@example.com' } });
+    expect([status, body.data]).toEqual([200, { ...data, recipient_email: 'b@example.com', updated_at: expect.any(String) }]);
+  });
+
+  test('returns 422 with the code immutable for another provider_type', async () => {
+    const { path, data } = await createProvider(user);
+    const { status, body } = await user.api.put(path, { json: { provider_type: 'sms', phone_number: '+15005550006' } });
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ in: 'body', pointer: '/provider_type', code: 'immutable', message: 'cannot be changed from email' }],
+    ]);
     expect((await user.api.get(path)).body.data).toEqual(data);
   });
 });
@@ -112,6 +170,16 @@ test('returns 412 for an outdated If-Match and changes nothing', async () => {
   await user.api.put(path, { json: { recipient_email: 'b@example.com' } });
   expect((await user.api.put(path, { json: { recipient_email: 'c@example.com' }, headers: { 'If-Match': etag } })).status).toBe(412);
   expect((await user.api.get(path)).body.data.recipient_email).toBe('b@example.com');
+});
+
+test('If-Match compares the kind, the id and the version, but not the hash', async () => {
+  const { id, path } = await createProvider(user);
+  const send = (tags: string) => user.api.put(path, { json: {}, headers: { 'If-Match': tags } });
+  const tag = (version: number, provider = id) => ifMatch('provider', provider, version);
+  for (const tags of [tag(1), `W/${tag(1)}`, `${tag(7)}, ${tag(1)}`, '*']) expect([tags, (await send(tags)).status]).toEqual([tags, 200]);
+  for (const tags of [tag(2), tag(11), tag(1, id + 1), ifMatch('website', id, 1), '"1"', '1']) {
+    expect([tags, (await send(tags)).status]).toEqual([tags, 412]);
+  }
 });
 
 describe('access', () => {
