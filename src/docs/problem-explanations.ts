@@ -162,10 +162,10 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   already_created: {
     meaning:
-      'An earlier request with the same `Idempotency-Key` created this API key. The service stores only a hash of the key, so it cannot show it again. The `id` in the problem is the id of the key.',
+      'An earlier request with the same `Idempotency-Key` succeeded, but its response was not stored: it contained a secret, or it was larger than 8 KiB. The `id` in the problem is the id of what was created.',
     remedies: [
-      'If you have the key from the first response, use it.',
-      'Otherwise, delete the key with that id and create another one with a new `Idempotency-Key`.',
+      'A website can be read with `GET /api/v1/websites/{id}`.',
+      'Of an API key, only a hash is stored, so it cannot be shown again. If you have it from the first response, use it. Otherwise, delete the key with that id and create another one with a new `Idempotency-Key`.',
     ],
   },
   monitor_paused: {
@@ -209,7 +209,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   idempotency_key_reused: {
     meaning:
-      'The `Idempotency-Key` was used for the same operation with a different request within the last 24 hours. An `Idempotency-Key` identifies one request.',
+      'The `Idempotency-Key` was used for the same method and path with a different request within the last 24 hours. An `Idempotency-Key` identifies one request.',
     remedies: [
       'Generate a new `Idempotency-Key`, such as a random UUID, for each new request. Reuse it only to retry exactly the same request.',
     ],
