@@ -565,7 +565,7 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Format: int32
-             * @description The response time of the last check in milliseconds. Null if the check failed or if there was no check yet.
+             * @description The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
              */
             last_response_time_ms: number | null;
             /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. */

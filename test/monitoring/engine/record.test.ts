@@ -83,6 +83,24 @@ test('counts checks per hour', async () => {
   expect(hours).toEqual([{ whole: true, checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
 });
 
+test('stores the time to a failing response, and null if there was no response', async () => {
+  await createMonitors(database, user.id, 1);
+  const read = () => database.asUser(user.id, (em) => em.execute('select last_response_time_ms as ms, last_error as error from monitors'));
+  const failure = { up: false, cause: 'HTTP 500', statusCode: 500, responseTimeMs: 41.6 } as const;
+  await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
+  expect(await read()).toEqual([{ ms: 42, error: 'HTTP 500' }]);
+  const silence = { up: false, cause: 'timed out after 10 s', statusCode: null } as const;
+  await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: silence })));
+  expect(await read()).toEqual([{ ms: null, error: 'timed out after 10 s' }]);
+  // The times in the statistics are those of successful checks.
+  const hours = await database.asUser(user.id, (em) =>
+    em.execute<{ total_ms: number }[]>(
+      'select sum(total_ms)::int as total_ms, min(min_ms) as min_ms, max(max_ms) as max_ms from check_hours',
+    ),
+  );
+  expect(hours).toEqual([{ total_ms: 0, min_ms: null, max_ms: null }]);
+});
+
 test('a flapping target opens and resolves one incident, with two alerts, per confirmed failure', async () => {
   await createMonitors(database, user.id, 1);
   const [{ id } = { id: 0 }] = await database.asUser(user.id, (em) => em.execute<{ id: number }[]>('select id from monitors'));

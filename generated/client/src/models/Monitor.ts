@@ -52,7 +52,7 @@ export interface Monitor {
      */
     last_checked_at: Date | null;
     /**
-     * The response time of the last check in milliseconds. Null if the check failed or if there was no check yet.
+     * The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
      */
     last_response_time_ms: number | null;
     /**
