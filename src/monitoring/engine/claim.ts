@@ -65,12 +65,32 @@ export async function spreadOverdue(em: SqlEntityManager): Promise<void> {
   );
 }
 
+export interface ReleasedClaim {
+  claim: Pick<Claim, 'id' | 'token'>;
+  /** The local failure that prevented the check, for the owner of the monitor. */
+  reason?: string;
+}
+
+/**
+ * Whether the reason becomes the last_error of the monitor: if there is no result to show yet, or if the last one is outdated.
+ * A short local failure leaves the result of the last check alone.
+ */
+const showsReason = `(r.reason is not null and (m.status = 'pending' and m.failures = 0
+  or m.last_checked_at < now() - (m.interval_seconds + 60) * interval '1 second'))`;
+
 /** Releases claims without a result, after a local failure or at shutdown. The monitors are due again after `afterSeconds`. */
-export async function releaseClaims(em: SqlEntityManager, claims: Pick<Claim, 'id' | 'token'>[], afterSeconds: number): Promise<void> {
+export async function releaseClaims(em: SqlEntityManager, released: ReleasedClaim[], afterSeconds: number): Promise<void> {
+  const rows = released.map(({ claim: { id, token }, reason }) => ({
+    id,
+    token,
+    reason: reason && `not checked: ${reason}`.slice(0, 1000),
+  }));
   await em.execute(
-    `update monitors m set next_check_at = now() + ? * interval '1 second', claim_token = null
-       from json_to_recordset(?::json) as r (id bigint, token bigint) where m.id = r.id and m.claim_token = r.token`,
-    [afterSeconds, JSON.stringify(claims.map(({ id, token }) => ({ id, token })))],
+    `update monitors m set next_check_at = now() + ? * interval '1 second', claim_token = null,
+       last_error = case when ${showsReason} then r.reason else m.last_error end,
+       state_version = m.state_version + case when ${showsReason} and m.last_error is distinct from r.reason then 1 else 0 end
+       from json_to_recordset(?::json) as r (id bigint, token bigint, reason text) where m.id = r.id and m.claim_token = r.token`,
+    [afterSeconds, JSON.stringify(rows)],
     'run',
   );
 }

@@ -8,7 +8,7 @@ import type { Tracer } from '../../telemetry/tracing.ts';
 import { checkHttp } from '../checks/http.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkPing } from '../checks/ping.ts';
-import { type Claim, claimDueMonitors, leaseSeconds, releaseClaims, spreadOverdue } from './claim.ts';
+import { type Claim, claimDueMonitors, leaseSeconds, type ReleasedClaim, releaseClaims, spreadOverdue } from './claim.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
 import { SuspensionDetector } from './suspension-detector.ts';
 import type { CheckResult } from './transition.ts';
@@ -35,7 +35,7 @@ const leaseMs = leaseSeconds * 1000;
 export class Engine {
   readonly #deps: EngineDeps & { concurrency: number };
   readonly #completed: CompletedCheck[] = [];
-  readonly #abandoned: Claim[] = [];
+  readonly #abandoned: ReleasedClaim[] = [];
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
   readonly #suspension = new SuspensionDetector();
@@ -59,7 +59,7 @@ export class Engine {
     clearTimeout(this.#timer);
     await this.#iteration;
     this.#suspension.stop();
-    const unfinished = [...this.#running.keys(), ...this.#abandoned.splice(0)];
+    const unfinished = [...[...this.#running.keys()].map((claim) => ({ claim })), ...this.#abandoned.splice(0)];
     await this.#write(this.#completed.splice(0), unfinished, 0);
   }
 
@@ -103,11 +103,11 @@ export class Engine {
     }
   }
 
-  async #write(completed: CompletedCheck[], released: Claim[], retryAfterSeconds: number) {
+  async #write(completed: CompletedCheck[], released: ReleasedClaim[], retryAfterSeconds: number) {
     // Timeouts expire while the process is suspended, and a result older than a lease says nothing about the present.
     const validSince = Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs);
     const valid = completed.filter(({ startedMs }) => startedMs >= validSince);
-    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => claim);
+    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => ({ claim }));
     if (valid.length === 0 && released.length + stale.length === 0) return;
     await this.#deps.database.asEngine(async (em) => {
       if (valid.length > 0) await recordResults(em, valid);
@@ -149,7 +149,7 @@ export class Engine {
 
   #abandon(claim: Claim, error: unknown, startedMs: number) {
     if (!this.#running.delete(claim)) return;
-    this.#abandoned.push(claim);
+    this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
     this.#count(claim, 'local_failure', startedMs);
     this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check could not run because of a local failure; no result was recorded');
   }

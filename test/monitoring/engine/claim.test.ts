@@ -61,7 +61,13 @@ test('a released monitor is due after the given time', async () => {
   await database.asEngine((em) => makeOverdue(em, user.id));
   const claims = await database.asEngine((em) => claimDueMonitors(em, 1));
   expect(claims).toHaveLength(1);
-  await database.asEngine((em) => releaseClaims(em, claims, 0));
+  await database.asEngine((em) =>
+    releaseClaims(
+      em,
+      claims.map((claim) => ({ claim })),
+      0,
+    ),
+  );
   expect((await database.asEngine((em) => secondsUntilDue(em, user.id)))[0]).toBeLessThanOrEqual(0.1);
 });
 
