@@ -41,12 +41,12 @@ describe('on the embedded database', () => {
     expect((await runCommand(folder, ['migrate'], { checkout: copy })).code).toBe(0);
     expect(await runCommand(folder, ['migrate', '--plan'])).toEqual({ code: 0, printed: upToDate });
 
-    const [next, last] = ['0002_next', '0003_last'].map((name) => join(copy, `src/db/migrations/${name}.sql`)) as [string, string];
+    const [next, last] = ['9998_next', '9999_last'].map((name) => join(copy, `src/db/migrations/${name}.sql`)) as [string, string];
     writeFileSync(next, 'create table next_websites ();\n');
     writeFileSync(last, 'create table websites ();\n');
     expect(await runCommand(folder, ['migrate'], { checkout: copy })).toEqual({
       code: 1,
-      printed: expect.stringMatching(/^The migration 0003_last failed and was rolled back: .*relation "websites" already exists\n$/),
+      printed: expect.stringMatching(/^The migration 9999_last failed and was rolled back: .*relation "websites" already exists\n$/),
     });
     writeFileSync(last, 'create table last_websites ();\n');
     expect((await runCommand(folder, ['migrate'], { checkout: copy })).code).toBe(0);
@@ -60,7 +60,7 @@ describe('on the embedded database', () => {
       const { code, printed } = await runCommand(folder, [...args], { checkout: copy, settings: { PORT: '0' } });
       expect([code, printed.slice(0, prefix.length)]).toEqual([1, prefix]);
       expect(printed.slice(prefix.length)).toMatch(
-        /^The migration 0002_next was changed after it ran on this database \(checksum [0-9a-f]{16}, expected [0-9a-f]{16}\)\. Restore the original file\.\n$/,
+        /^The migration 9998_next was changed after it ran on this database \(checksum [0-9a-f]{16}, expected [0-9a-f]{16}\)\. Restore the original file\.\n$/,
       );
     }
   }, 120_000);

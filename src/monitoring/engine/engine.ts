@@ -8,7 +8,7 @@ import type { Tracer } from '../../telemetry/tracing.ts';
 import { checkHttp } from '../checks/http.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkPing } from '../checks/ping.ts';
-import { type Claim, claimDueMonitors, leaseSeconds, type ReleasedClaim, releaseClaims, spreadOverdue } from './claim.ts';
+import { type Claim, claimFairly, leaseSeconds, type ReleasedClaim, releaseClaims, spreadOverdue } from './claim.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
 import { SuspensionDetector } from './suspension-detector.ts';
 import type { CheckResult } from './transition.ts';
@@ -39,6 +39,8 @@ export class Engine {
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
   readonly #suspension = new SuspensionDetector();
+  /** The user after whom the next claim looks for due monitors. */
+  #afterUserId = 0;
   #timer: NodeJS.Timeout | undefined;
   #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -74,9 +76,12 @@ export class Engine {
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0) return busyMs;
-      const claims = this.#stopped ? [] : await this.#deps.database.asEngine((em) => claimDueMonitors(em, freeSlots));
+      if (this.#stopped) return idleMs;
+      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
+      const { claims, hasMore, continueAfter } = await this.#deps.database.asEngine((em) => claimFairly(em, request));
+      this.#afterUserId = continueAfter;
       this.#startChecks(claims);
-      return claims.length === freeSlots ? busyMs : idleMs;
+      return hasMore ? busyMs : idleMs;
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
       this.#deps.log.warn(

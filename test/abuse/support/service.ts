@@ -34,13 +34,15 @@ interface Options {
   users: number;
   /** Deviations from the default settings. */
   settings?: Record<string, string>;
+  /** Creates rows for the users before the service starts. */
+  seed?(database: Database, users: AbusedUser[]): Promise<void>;
 }
 
 /**
  * Runs the service as an operator does, with default settings, on the embedded database or on the server that
  * TEST_DATABASE_URL names. The users exist before it starts.
  */
-export async function startAbusedService({ users: count, settings = {} }: Options): Promise<AbusedService> {
+export async function startAbusedService({ users: count, settings = {}, seed }: Options): Promise<AbusedService> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-abuse-'));
   const isEmbedded = 'snapshot' in inject('source');
   const server = isEmbedded ? undefined : await createDatabase();
@@ -49,6 +51,7 @@ export async function startAbusedService({ users: count, settings = {} }: Option
 
   const database = await open();
   for (let index = 1; index <= count; index++) users.push(await addUser(database, index));
+  await seed?.(database, users);
   if (isEmbedded) await database.close();
 
   const process = run(folder, {

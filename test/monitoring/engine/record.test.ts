@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { type Claim, claimDueMonitors } from '../../../src/monitoring/engine/claim.ts';
+import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createProvider } from '../factories.ts';
-import { createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
+import { claimOf, createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
 
 let service: TestService;
 let database: Database;
@@ -23,7 +23,7 @@ afterAll(() => service.stop());
 
 async function claimOverdue(limit: number): Promise<Claim[]> {
   await database.asEngine((em) => makeOverdue(em, user.id));
-  return database.asEngine((em) => claimDueMonitors(em, limit));
+  return database.asEngine((em) => claimOf(em, user.id, limit));
 }
 
 const record = (completed: CompletedCheck[]) => database.asEngine((em) => recordResults(em, completed));
@@ -70,7 +70,7 @@ test('counts checks per hour', async () => {
   await database.asEngine(async (em) => {
     for (const ms of [10, 30]) {
       await makeOverdue(em, user.id);
-      const claims = await claimDueMonitors(em, 1);
+      const claims = await claimOf(em, user.id, 1);
       await recordResults(
         em,
         claims.map((claim) => succeeded(claim, ms)),
