@@ -9,7 +9,17 @@ import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { deliver } from '../providers/deliver.ts';
 import { ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
-import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
+import { chooseProviders } from './choose-providers.ts';
+import {
+  findWaitingProviders,
+  isStillLeased,
+  type LeasedAlert,
+  leaseAlerts,
+  markFailed,
+  markSent,
+  postpone,
+  releaseAlerts,
+} from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -22,8 +32,6 @@ interface DispatcherDeps {
 
 const outcomes = ['sent', 'retried', 'failed'] as const;
 const pollMs = 250;
-/** The slots of each channel. They are not shared, so that a channel whose servers hang delays only itself. */
-const slotsPerChannel = 50;
 const giveUpSeconds = 24 * 3600;
 const maxDelaySeconds = 15 * 60;
 /** How long the shutdown waits for running attempts. */
@@ -33,9 +41,11 @@ const shutdownTimeoutMs = 4000;
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Each provider gets one message at a time, so that a slow one delays only itself. */
-  readonly #sending = new Map<number, { channel: ProviderType; work: Promise<void> }>();
+  readonly #sending = new Map<number, { userId: number; channel: ProviderType; work: Promise<void> }>();
   /** Leased and not finished. */
   readonly #leased = new Set<LeasedAlert>();
+  /** The user after whom the next iteration looks for due alerts. */
+  #afterUserId = 0;
   #timer: NodeJS.Timeout | undefined;
   #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -71,26 +81,22 @@ export class Dispatcher {
   }
 
   async #iterate() {
-    const freeSlots = this.#freeSlots();
-    const busyProviders = [...this.#sending.keys()];
+    const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
-      const leased = await this.#deps.database.asEngine((em) => leaseAlerts(em, { freeSlots, busyProviders }));
+      const leased = await this.#deps.database.asEngine(async (em) => {
+        const { providers, continueAfter } = await findWaitingProviders(em, request);
+        this.#afterUserId = continueAfter;
+        return leaseAlerts(em, chooseProviders(providers, [...this.#sending.values()]));
+      });
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
-        const [{ channel }] = alerts as [LeasedAlert];
+        const [{ userId, channel }] = alerts as [LeasedAlert];
         const work = this.#sendInOrder(alerts).finally(() => this.#sending.delete(providerId));
-        this.#sending.set(providerId, { channel, work });
+        this.#sending.set(providerId, { userId, channel, work });
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
     }
-  }
-
-  #freeSlots(): Map<ProviderType, number> {
-    const channels = Object.keys(this.#deps.channels) as ProviderType[];
-    const free = new Map(channels.map((channel) => [channel, slotsPerChannel]));
-    for (const { channel } of this.#sending.values()) free.set(channel, (free.get(channel) ?? 0) - 1);
-    return free;
   }
 
   async #sendInOrder(alerts: LeasedAlert[]) {
