@@ -46,6 +46,7 @@ export interface AppDeps {
     | 'maxWebsites'
     | 'maxMonitors'
     | 'maxProviders'
+    | 'smsPerUserPerDay'
     | 'signupOpen'
     | 'delivery'
     | 'netAllow'
@@ -99,6 +100,7 @@ export async function createApp({
     ...monitoringHandlers({
       maxMonitors: config.maxMonitors,
       maxProviders: config.maxProviders,
+      smsPerUserPerDay: config.smsPerUserPerDay,
       netAllowed: net.allow,
       cipher: new SecretCipher(secretKeys),
       channels: createChannels(config.delivery, net),

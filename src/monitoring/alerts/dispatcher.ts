@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database, Work } from '../../db/database.ts';
@@ -7,14 +8,16 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
+import { countMessage, type ReachedCap } from '../message-caps.ts';
 import { deliver } from '../providers/deliver.ts';
-import { ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
+import { type Provider, ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
 import { chooseProviders } from './choose-providers.ts';
 import {
   findWaitingProviders,
   isStillLeased,
   type LeasedAlert,
   leaseAlerts,
+  markCounted,
   markFailed,
   markSent,
   postpone,
@@ -27,10 +30,11 @@ interface DispatcherDeps {
   cipher: SecretCipher;
   log: Logger;
   metrics: Pick<Metrics, 'alerts'>;
+  smsPerUserPerDay: number;
   tracer?: Tracer | undefined;
 }
 
-const outcomes = ['sent', 'retried', 'failed'] as const;
+const outcomes = ['sent', 'retried', 'failed', 'suppressed'] as const;
 const pollMs = 250;
 const giveUpSeconds = 24 * 3600;
 const maxDelaySeconds = 15 * 60;
@@ -111,9 +115,13 @@ export class Dispatcher {
 
   async #send(alert: LeasedAlert) {
     const { channels, cipher, log, metrics, tracer } = this.#deps;
-    const provider = await this.#withDatabase(async (em) =>
-      (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
-    );
+    const { provider, reached } = await this.#withDatabase((em) => this.#admit(em, alert));
+    if (reached) {
+      const { id, userId, providerId, channel } = alert;
+      metrics.alerts.inc({ channel, outcome: 'suppressed' });
+      log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.cap }, 'Alert suppressed by a limit');
+      return;
+    }
     if (!provider) return;
     const { providerType: channel } = provider;
     const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
@@ -140,6 +148,23 @@ export class Dispatcher {
         : (em) => postpone(em, alert, reason, retryDelaySeconds(alert.attempts, error));
     }
     await this.#withDatabase(mark);
+  }
+
+  /** Counts the alert before its first attempt. There is no provider if the alert was deleted or is leased to another process. */
+  async #admit(em: SqlEntityManager, alert: LeasedAlert): Promise<{ provider: Provider | null; reached?: ReachedCap }> {
+    const provider = (await isStillLeased(em, alert)) ? await em.findOne(ProviderEntity, { id: alert.providerId }) : null;
+    if (!provider || alert.isCounted) return { provider };
+    const reached = await countMessage(em, {
+      ...alert,
+      smsPerUserPerDay: this.#deps.smsPerUserPerDay,
+      isExempt: alert.endsSentAlert,
+    });
+    if (!reached) {
+      await markCounted(em, alert);
+      return { provider };
+    }
+    await markFailed(em, alert, `not sent: the limit of ${reached.cap} is reached`);
+    return { provider, reached };
   }
 
   /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease token

@@ -34,6 +34,10 @@ export interface LeasedAlert {
   body: string;
   attempts: number;
   ageSeconds: number;
+  /** Whether it was counted by an earlier attempt. */
+  isCounted: boolean;
+  /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
+  endsSentAlert: boolean;
   token: number;
 }
 
@@ -111,7 +115,10 @@ export async function leaseAlerts(em: SqlEntityManager, providers: WaitingProvid
      update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
        from due where a.id = due.id and a.id = any (array(select id from due))
      returning a.id, a.user_id as "userId", a.provider_id as "providerId", due.channel, a.subject, a.body, a.attempts,
-               extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token`,
+               extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token,
+               a.counted_at is not null as "isCounted",
+               a.kind = 'recovered' and exists (select from alerts down where down.user_id = a.user_id and down.status = 'sent'
+                 and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'down') as "endsSentAlert"`,
     [JSON.stringify(providers), leaseSeconds],
   );
 }
@@ -139,6 +146,10 @@ export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[])
 export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
   const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);
   return found.length > 0;
+}
+
+export async function markCounted(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
+  await em.execute('update alerts set counted_at = now() where id = ? and lease_token = ?', [id, token], 'run');
 }
 
 export async function markSent(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
