@@ -49,6 +49,7 @@ export interface AppDeps {
     | 'maxWebsites'
     | 'maxMonitors'
     | 'maxProviders'
+    | 'smsPerUserPerDay'
     | 'signupOpen'
     | 'delivery'
     | 'netAllow'
@@ -102,6 +103,7 @@ export async function createApp({
     ...monitoringHandlers({
       maxMonitors: config.maxMonitors,
       maxProviders: config.maxProviders,
+      smsPerUserPerDay: config.smsPerUserPerDay,
       netAllowed: net.allow,
       cipher: new SecretCipher(secretKeys),
       channels: createChannels(config.delivery, net),

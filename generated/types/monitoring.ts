@@ -270,7 +270,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour; more requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the limits of messages: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
          */
         post: operations["testProvider"];
         delete?: never;
@@ -565,10 +565,10 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Format: int32
-             * @description The response time of the last check in milliseconds. Null if the check failed or if there was no check yet.
+             * @description The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
              */
             last_response_time_ms: number | null;
-            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. */
+            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it may not ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
             last_error: string | null;
             /**
              * Format: date-time

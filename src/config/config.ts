@@ -28,6 +28,7 @@ const settingsSchema = z.object({
   MAX_WEBSITES: value.whole(0, 10_000_000).default(100_000),
   MAX_MONITORS: value.whole(0, 10_000_000).default(1000),
   MAX_PROVIDERS: value.whole(0, 1_000_000).default(100),
+  SMS_PER_USER_PER_DAY: value.whole(0, 1_000_000).default(50),
   RETENTION_DAYS: value.whole(1, 36_500).default(400),
   SMTP_URL: value.smtpUrl.optional(),
   MAIL_FROM: value.mailbox.optional(),
@@ -74,6 +75,8 @@ export type Config = Readonly<{
   maxWebsites: number;
   maxMonitors: number;
   maxProviders: number;
+  /** Alerts and test notifications together. The recovery of an alert that was sent is sent in any case. */
+  smsPerUserPerDay: number;
   /** How long statistics and sent alerts are stored. */
   retentionDays: number;
   delivery: DeliverySettings;
@@ -136,6 +139,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     maxWebsites: set.MAX_WEBSITES,
     maxMonitors: set.MAX_MONITORS,
     maxProviders: set.MAX_PROVIDERS,
+    smsPerUserPerDay: set.SMS_PER_USER_PER_DAY,
     retentionDays: set.RETENTION_DAYS,
     delivery: {
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],

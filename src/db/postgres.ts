@@ -33,9 +33,9 @@ export async function openPostgres(url: string, entities: Entities, options: { p
         created.on('connect', closeWhenSilent);
         reclaimLostConnections(created);
       },
-      // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers are
-      // off, because starting them takes longer than reading the few rows of one user.
-      options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0`,
+      // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers and
+      // the JIT compiler are off, because starting them takes longer than reading the few rows that a statement concerns.
+      options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0 -c jit=off`,
     },
   });
   return openDatabaseOn(orm, {

@@ -17,6 +17,8 @@ export interface GuardedRequest {
   maxUnsizedBytes?: number;
   /** With 0, a redirect is returned like any other response. */
   maxRedirects: number;
+  /** Called when the head of a response arrives, also for a redirect. The request can still fail afterwards. */
+  onResponse?: () => void;
 }
 
 export interface GuardedResponse {
@@ -58,6 +60,7 @@ async function follow(address: string, options: GuardedRequest, net: Net, signal
   let hop: Hop = { url: usableUrl(URL.parse(address), 'protocol', 'the URL'), method, headers: lowerCased(headers), body };
   for (let redirects = 0; ; redirects++) {
     const response = await sendRequest(hop, options, net, signal);
+    options.onResponse?.();
     const target = maxRedirects > 0 ? redirectTarget(response, hop.url) : undefined;
     if (!target) return await read(response, hop.url, options);
     response.destroy();

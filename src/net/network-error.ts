@@ -10,12 +10,15 @@ export type NetworkErrorKind =
   /** An error of this machine or its network. It says nothing about the target. */
   | 'local';
 
-/** Why a request got no response. The message is written for users and contains no URL and no secret. */
+/**
+ * Why a request got no response. The message is written for users and contains no URL and no secret. `cause` is for the log of
+ * the operator.
+ */
 export class NetworkError extends Error {
   readonly kind: NetworkErrorKind;
 
-  constructor(kind: NetworkErrorKind, message: string) {
-    super(message);
+  constructor(kind: NetworkErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.kind = kind;
   }
 }

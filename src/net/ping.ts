@@ -46,7 +46,7 @@ export class Pinger {
     this.#collected = new Map();
     try {
       const ping = await this.#ping;
-      if (!ping) throw new NetworkError('local', 'neither fping nor ping can be used on this machine');
+      if (!ping) throw new NetworkError('local', 'this service may not ping (neither fping nor ping can be used)');
       const responses = await ping([...collected.keys()], requestCount);
       for (const [address, { resolve }] of collected) resolve(responses.get(address));
     } catch (error) {
@@ -59,7 +59,7 @@ async function pingWithFping(addresses: string[], requests: number): Promise<Map
   const options = ['-C', String(requests), '-q', '-i', '1', '-t', '2000', '-p', '500'];
   // It prints one line per address, such as "192.0.2.1 : 0.45 - 0.51", and exits with 1 if some did not respond.
   const { code, stderr } = await run('fping', [...options, ...addresses.filter(isAddress)]);
-  if (code > 2) throw new NetworkError('local', `fping failed: ${stderr.slice(0, 200)}`);
+  if (code > 2) throw programFailed('fping', stderr);
   const responses = new Map<string, number>();
   for (const line of stderr.split('\n')) {
     const [address = '', listed = ''] = line.split(' : ');
@@ -75,11 +75,16 @@ async function pingWithPing(addresses: string[], requests: number): Promise<Map<
     addresses.filter(isAddress).map(async (address) => {
       const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', '2', address]);
       const [, fastest] = /= ([\d.]+)\//.exec(stdout) ?? [];
-      if (code > 1) responses.set(address, new NetworkError('local', `ping failed: ${stderr.slice(0, 200)}`));
+      if (code > 1) responses.set(address, programFailed('ping', stderr));
       else if (fastest !== undefined) responses.set(address, Number(fastest));
     }),
   );
   return responses;
+}
+
+/** The output contains the addresses of several users, so only the operator sees it. */
+function programFailed(program: string, output: string): NetworkError {
+  return new NetworkError('local', `${program} failed on this machine`, { cause: new Error(output.slice(0, 200)) });
 }
 
 /** Only IP addresses become arguments, so that nothing can be taken for an option. */
@@ -92,7 +97,7 @@ const timeoutMs = 15_000;
 function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error && typeof error.code !== 'number') reject(new NetworkError('local', `${program} cannot be run: ${error.message}`));
+      if (error && typeof error.code !== 'number') reject(programFailed(program, error.message));
       else resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });
   });

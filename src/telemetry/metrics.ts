@@ -40,7 +40,7 @@ export function createMetrics() {
     }),
     alerts: new Counter({
       name: 'sitekeeper_alerts_total',
-      help: 'Attempts to send an alert, by channel and outcome: sent, retried (will be retried), failed (permanently).',
+      help: 'Attempts to send an alert, by channel and outcome: sent, retried (will be retried), failed (permanently), suppressed (by a limit).',
       labelNames: ['channel', 'outcome'],
       registers,
     }),

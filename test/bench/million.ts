@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
-import { claimDueMonitors } from '../../src/monitoring/engine/claim.ts';
+import { type Claim, claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
 import { serviceUrl } from '../support/database-url.ts';
 import { withDatabase } from './with-database.ts';
@@ -45,7 +45,7 @@ async function bench() {
   announce('claims');
   await owner.query(`update monitors set next_check_at = now() - interval '1 minute'`);
   await owner.query('vacuum analyze monitors');
-  const claims = await perSecond(10, async (worker) => (await worker.asEngine((em) => claimDueMonitors(em, 500))).length);
+  const claims = await perSecond(10, async (worker) => (await claim(worker)).length);
 
   announce('a day of checks');
   const hours = await simulateDay(Math.min(500, monitors));
@@ -91,8 +91,13 @@ async function seedMonitors() {
   await owner.query('vacuum analyze monitors');
 }
 
+/** Claims what an engine claims that has no check running. */
+async function claim(worker: Database): Promise<Claim[]> {
+  return (await worker.asEngine((em) => claimFairly(em, { freeSlots: 500, running: [], afterUserId: 0 }))).claims;
+}
+
 async function checkWithoutTarget(worker: Database): Promise<number> {
-  const claimed = await worker.asEngine((em) => claimDueMonitors(em, 500));
+  const claimed = await claim(worker);
   const result = { up: true, responseTimeMs: 120 } as const;
   const checked = claimed.map((claim) => ({ claim, result, startedMs: performance.now() }));
   return checked.length > 0 ? worker.asEngine((em) => recordResults(em, checked)) : 0;

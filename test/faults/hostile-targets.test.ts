@@ -172,7 +172,7 @@ guarantee(
     // A redirect resolves the name again, even on the same host.
     lookups.set('rebind.example', [[publicAddress], [privateAddress]]);
     publicServer.script = scripts.redirect(`http://rebind.example:${publicServer.port}/again`);
-    expect(await checkHttp(`http://rebind.example:${publicServer.port}/`, net)).toEqual(notAllowed);
+    expect(await checkHttp(`http://rebind.example:${publicServer.port}/`, net)).toMatchObject(notAllowed);
     lookups.set('hooks.slack.com', [[publicAddress], [privateAddress]]);
     expect((await testWebhook()).status).toBe(200);
     expect((await testWebhook()).status).toBe(502);

@@ -45,7 +45,7 @@ describe.concurrent('killed workers', () => {
     2,
     'After the SIGKILL of a worker during checks, its monitors are checked again within the lease, and each has one incident',
     async () => {
-      const monitors = 20;
+      const monitors = 10; // As many checks run at once on one host.
       const target = await startWebServer({ script: scripts.hang() });
       cleanUps.push(() => target.close());
       const workers = await workersOf(checking, {});

@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { NetworkError } from '../../src/net/network-error.ts';
 import { findPing, type Ping, Pinger } from '../../src/net/ping.ts';
 
 const fping = await findPing(['fping']);
@@ -11,6 +15,34 @@ test('findPing returns undefined if none of the programs can ping', async () => 
 test.runIf(fping)('fping pings 500 addresses with one process', async () => {
   const addresses = Array.from({ length: 500 }, (_, index) => `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`);
   expect((await fping?.(addresses, 3))?.size).toBe(500);
+});
+
+// The addresses belong to several users, and the message is shown to each of them.
+test.each([
+  ['fping', 'echo "$@" >&2; exit 4'],
+  ['fping', 'kill -9 $$'],
+  ['ping', 'echo "$@" >&2; exit 2'],
+  ['ping', 'kill -9 $$'],
+] as const)('the message of a failed %s (%s) contains no address', async (program, script) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-ping-'));
+  const { PATH } = process.env;
+  onTestFinished(async () => {
+    process.env.PATH = PATH;
+    await rm(folder, { recursive: true });
+  });
+  // It works the first time, when it is tried on loopback.
+  const working = { fping: 'echo "127.0.0.1 : 0.1" >&2', ping: 'echo "rtt min/avg/max/mdev = 0.1/0.1/0.1/0.0 ms"' };
+  const text = `#!/bin/sh\ncase "$*" in *127.0.0.1*) ${working[program]}; exit 0;; esac\n${script}\n`;
+  await writeFile(join(folder, program), text, { mode: 0o755 });
+  process.env.PATH = `${folder}:${PATH}`;
+  const ping = await findPing([program]);
+  if (!ping) throw new Error('The program does not work.');
+  const pinger = new Pinger(Promise.resolve(ping));
+  const results = await Promise.all(['192.0.2.1', '192.0.2.2'].map((address) => pinger.ping(address).catch((error: unknown) => error)));
+  for (const result of results) {
+    expect(result).toBeInstanceOf(NetworkError);
+    expect(result).toMatchObject({ kind: 'local', message: expect.not.stringMatching(/192\.0\.2|kill/) });
+  }
 });
 
 describe('Pinger', () => {
@@ -29,7 +61,7 @@ describe('Pinger', () => {
   test('throws a local error if this machine cannot ping', async () => {
     await expect(new Pinger(Promise.resolve(undefined)).ping('192.0.2.1')).rejects.toMatchObject({
       kind: 'local',
-      message: 'neither fping nor ping can be used on this machine',
+      message: 'this service may not ping (neither fping nor ping can be used)',
     });
   });
 });

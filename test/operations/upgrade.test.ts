@@ -19,8 +19,8 @@ import { startService, type TestService } from '../support/service.ts';
 type Role = 'sitekeeper_app' | 'sitekeeper_engine';
 interface Write {
   table: string;
-  /** The number of migrations of the first version that writes this. It is 1 if absent. */
-  since?: number;
+  /** The migration that the first version that writes this brought. It is the baseline if absent. */
+  since?: string;
   as?: Role;
   /** {user} is the id of the user, {round} is the number of the round, $1 is the hash of an API key. */
   sql: string;
@@ -72,6 +72,11 @@ const writes: Write[] = [
     as: 'sitekeeper_engine',
     sql: `insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms)
           select {user}, max(id), now(), {round}, 0, 5 from monitors where user_id = {user}`,
+  },
+  {
+    table: 'message_counts',
+    since: '0003_shares_and_caps',
+    sql: `insert into message_counts (user_id, counter, period_start, messages) values ({user}, 'round ' || {round}, now(), 1)`,
   },
 ];
 
@@ -209,7 +214,7 @@ describe.runIf(server)('on PostgreSQL', () => {
     'from $last',
     ({ migrations }) => {
       const keys = new Map(users.map((user) => [user, generateKey()]));
-      const ownWrites = writes.filter(({ since = 1 }) => since <= migrations.length);
+      const ownWrites = writes.filter(({ since = '0001_baseline' }) => migrations.includes(since));
       let database: Database | undefined;
       let service: TestService | undefined;
 

@@ -25,6 +25,7 @@ export async function createUserWithRows(service: TestService): Promise<TestUser
       id,
       monitorId,
     ]);
+    await em.execute(`insert into message_counts (user_id, counter, period_start, messages) values (?, 'sms', now(), 1)`, [id]);
   });
   return user;
 }

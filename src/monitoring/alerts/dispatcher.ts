@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database, Work } from '../../db/database.ts';
@@ -7,9 +8,21 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
 import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
+import { countMessage, type ReachedCap } from '../message-caps.ts';
 import { deliver } from '../providers/deliver.ts';
-import { ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
-import { isStillLeased, type LeasedAlert, leaseAlerts, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
+import { type Provider, ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
+import { chooseProviders } from './choose-providers.ts';
+import {
+  findWaitingProviders,
+  isStillLeased,
+  type LeasedAlert,
+  leaseAlerts,
+  markCounted,
+  markFailed,
+  markSent,
+  postpone,
+  releaseAlerts,
+} from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -17,13 +30,12 @@ interface DispatcherDeps {
   cipher: SecretCipher;
   log: Logger;
   metrics: Pick<Metrics, 'alerts'>;
+  smsPerUserPerDay: number;
   tracer?: Tracer | undefined;
 }
 
-const outcomes = ['sent', 'retried', 'failed'] as const;
+const outcomes = ['sent', 'retried', 'failed', 'suppressed'] as const;
 const pollMs = 250;
-/** The slots of each channel. They are not shared, so that a channel whose servers hang delays only itself. */
-const slotsPerChannel = 50;
 const giveUpSeconds = 24 * 3600;
 const maxDelaySeconds = 15 * 60;
 /** How long the shutdown waits for running attempts. */
@@ -33,9 +45,11 @@ const shutdownTimeoutMs = 4000;
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Each provider gets one message at a time, so that a slow one delays only itself. */
-  readonly #sending = new Map<number, { channel: ProviderType; work: Promise<void> }>();
+  readonly #sending = new Map<number, { userId: number; channel: ProviderType; work: Promise<void> }>();
   /** Leased and not finished. */
   readonly #leased = new Set<LeasedAlert>();
+  /** The user after whom the next iteration looks for due alerts. */
+  #afterUserId = 0;
   #timer: NodeJS.Timeout | undefined;
   #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -71,26 +85,22 @@ export class Dispatcher {
   }
 
   async #iterate() {
-    const freeSlots = this.#freeSlots();
-    const busyProviders = [...this.#sending.keys()];
+    const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
-      const leased = await this.#deps.database.asEngine((em) => leaseAlerts(em, { freeSlots, busyProviders }));
+      const leased = await this.#deps.database.asEngine(async (em) => {
+        const { providers, continueAfter } = await findWaitingProviders(em, request);
+        this.#afterUserId = continueAfter;
+        return leaseAlerts(em, chooseProviders(providers, [...this.#sending.values()]));
+      });
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
-        const [{ channel }] = alerts as [LeasedAlert];
+        const [{ userId, channel }] = alerts as [LeasedAlert];
         const work = this.#sendInOrder(alerts).finally(() => this.#sending.delete(providerId));
-        this.#sending.set(providerId, { channel, work });
+        this.#sending.set(providerId, { userId, channel, work });
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
     }
-  }
-
-  #freeSlots(): Map<ProviderType, number> {
-    const channels = Object.keys(this.#deps.channels) as ProviderType[];
-    const free = new Map(channels.map((channel) => [channel, slotsPerChannel]));
-    for (const { channel } of this.#sending.values()) free.set(channel, (free.get(channel) ?? 0) - 1);
-    return free;
   }
 
   async #sendInOrder(alerts: LeasedAlert[]) {
@@ -105,9 +115,13 @@ export class Dispatcher {
 
   async #send(alert: LeasedAlert) {
     const { channels, cipher, log, metrics, tracer } = this.#deps;
-    const provider = await this.#withDatabase(async (em) =>
-      (await isStillLeased(em, alert)) ? em.findOne(ProviderEntity, { id: alert.providerId }) : null,
-    );
+    const { provider, reached } = await this.#withDatabase((em) => this.#admit(em, alert));
+    if (reached) {
+      const { id, userId, providerId, channel } = alert;
+      metrics.alerts.inc({ channel, outcome: 'suppressed' });
+      log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.cap }, 'Alert suppressed by a limit');
+      return;
+    }
     if (!provider) return;
     const { providerType: channel } = provider;
     const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
@@ -134,6 +148,23 @@ export class Dispatcher {
         : (em) => postpone(em, alert, reason, retryDelaySeconds(alert.attempts, error));
     }
     await this.#withDatabase(mark);
+  }
+
+  /** Counts the alert before its first attempt. There is no provider if the alert was deleted or is leased to another process. */
+  async #admit(em: SqlEntityManager, alert: LeasedAlert): Promise<{ provider: Provider | null; reached?: ReachedCap }> {
+    const provider = (await isStillLeased(em, alert)) ? await em.findOne(ProviderEntity, { id: alert.providerId }) : null;
+    if (!provider || alert.isCounted) return { provider };
+    const reached = await countMessage(em, {
+      ...alert,
+      smsPerUserPerDay: this.#deps.smsPerUserPerDay,
+      isExempt: alert.endsSentAlert,
+    });
+    if (!reached) {
+      await markCounted(em, alert);
+      return { provider };
+    }
+    await markFailed(em, alert, `not sent: the limit of ${reached.cap} is reached`);
+    return { provider, reached };
   }
 
   /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease token

@@ -34,38 +34,93 @@ export interface LeasedAlert {
   body: string;
   attempts: number;
   ageSeconds: number;
+  /** Whether it was counted by an earlier attempt. */
+  isCounted: boolean;
+  /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
+  endsSentAlert: boolean;
   token: number;
 }
 
 /** How long an alert is leased. It is longer than any attempt takes; afterwards another process can try. */
 const leaseSeconds = 60;
 
-/** Leases due alerts. A recovery alert waits until the down alert of its incident is sent or has failed. */
-export async function leaseAlerts(
-  em: SqlEntityManager,
-  { freeSlots, busyProviders }: { freeSlots: Map<ProviderType, number>; busyProviders: number[] },
-): Promise<LeasedAlert[]> {
-  return em.execute<LeasedAlert[]>(
-    `with due as (
-       select next.* from unnest(?::text[], ?::int[]) as free (channel, slots), lateral (
-         select a.id, free.channel from alerts a join providers p on p.user_id = a.user_id and p.id = a.provider_id
-          where a.status = 'pending' and a.next_attempt_at <= now() and p.provider_type = free.channel
-            and not (a.provider_id = any (?::bigint[]))
-            and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
-                  and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')
-          order by a.next_attempt_at limit free.slots for update of a skip locked
-       ) next
-     )
-     update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
-       from due where a.id = due.id
-     returning a.id, a.user_id as "userId", a.provider_id as "providerId", due.channel, a.subject, a.body, a.attempts,
-               extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token`,
-    [toArrayLiteral(freeSlots.keys()), toArrayLiteral(freeSlots.values()), toArrayLiteral(busyProviders), leaseSeconds],
-  );
+/** How many alerts of a provider are leased together. They are sent one after the other. */
+const alertsPerLease = 10;
+/** The number of users that are visited at most to find providers. */
+const maxVisited = 1000;
+
+/** A recovery alert waits until the down alert of its incident is sent or has failed. */
+const isDue = `a.status = 'pending' and a.next_attempt_at <= now()
+  and not exists (select from alerts earlier where earlier.user_id = a.user_id and earlier.incident_id = a.incident_id
+        and earlier.provider_id = a.provider_id and earlier.id < a.id and earlier.status = 'pending')`;
+
+export interface WaitingProvider {
+  userId: number;
+  providerId: number;
+  channel: ProviderType;
 }
 
-function toArrayLiteral(values: Iterable<string | number>): string {
-  return `{${[...values].join(',')}}`;
+export interface WaitingProviders {
+  /** Those whose alerts have waited longest come first. */
+  providers: WaitingProvider[];
+  /** Where the search continues next time. */
+  continueAfter: number;
+}
+
+/**
+ * Finds providers with due alerts. It visits the users who have pending alerts one by one, starting after `afterUserId`, so that
+ * thousands of alerts of one user do not hide those of the others.
+ */
+export async function findWaitingProviders(
+  em: SqlEntityManager,
+  { busyProviders, afterUserId }: { busyProviders: number[]; afterUserId: number },
+): Promise<WaitingProviders> {
+  const rows = await em.execute<{ userId: number; providerId: number | null; channel: ProviderType }[]>(
+    `with recursive visited (user_id) as (
+       (select user_id from alerts where user_id > ? and status = 'pending' order by user_id limit 1)
+       union all
+       select (select a.user_id from alerts a where a.user_id > v.user_id and a.status = 'pending' order by a.user_id limit 1)
+         from visited v where v.user_id is not null
+     )
+     select v.user_id as "userId", p.id as "providerId", p.provider_type as channel
+       from (select user_id from visited where user_id is not null limit ?) v
+       left join lateral (
+         select p.id, p.provider_type, due.at from providers p, lateral (
+           select a.next_attempt_at as at from alerts a where a.user_id = p.user_id and a.provider_id = p.id and ${isDue}
+            order by a.next_attempt_at limit 1
+         ) due
+          where p.user_id = v.user_id and not (p.id = any (?::bigint[]))
+       ) p on true
+      order by p.at`,
+    [afterUserId, maxVisited, `{${busyProviders.join(',')}}`],
+  );
+  const visited = new Set(rows.map(({ userId }) => userId));
+  return {
+    providers: rows.flatMap(({ userId, providerId, channel }) => (providerId === null ? [] : [{ userId, providerId, channel }])),
+    continueAfter: visited.size === maxVisited ? Math.max(...visited) : 0,
+  };
+}
+
+/** Leases due alerts of these providers. */
+export async function leaseAlerts(em: SqlEntityManager, providers: WaitingProvider[]): Promise<LeasedAlert[]> {
+  if (providers.length === 0) return [];
+  return em.execute<LeasedAlert[]>(
+    `with due as materialized (
+       select next.id, chosen.channel
+         from json_to_recordset(?::json) as chosen ("userId" bigint, "providerId" bigint, channel text), lateral (
+           select a.id from alerts a where a.user_id = chosen."userId" and a.provider_id = chosen."providerId" and ${isDue}
+            order by a.next_attempt_at limit ${alertsPerLease} for update of a skip locked
+         ) next
+     )
+     update alerts a set next_attempt_at = now() + ? * interval '1 second', lease_token = nextval('claim_tokens'), attempts = attempts + 1
+       from due where a.id = due.id and a.id = any (array(select id from due))
+     returning a.id, a.user_id as "userId", a.provider_id as "providerId", due.channel, a.subject, a.body, a.attempts,
+               extract(epoch from now() - a.created_at)::float8 as "ageSeconds", a.lease_token as token,
+               a.counted_at is not null as "isCounted",
+               a.kind = 'recovered' and exists (select from alerts down where down.user_id = a.user_id and down.status = 'sent'
+                 and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'down') as "endsSentAlert"`,
+    [JSON.stringify(providers), leaseSeconds],
+  );
 }
 
 /** Counts the alerts that wait to be sent. */
@@ -91,6 +146,10 @@ export async function releaseAlerts(em: SqlEntityManager, alerts: LeasedAlert[])
 export async function isStillLeased(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<boolean> {
   const found = await em.execute<unknown[]>('select from alerts where id = ? and lease_token = ? and next_attempt_at > now()', [id, token]);
   return found.length > 0;
+}
+
+export async function markCounted(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {
+  await em.execute('update alerts set counted_at = now() where id = ? and lease_token = ?', [id, token], 'run');
 }
 
 export async function markSent(em: SqlEntityManager, { id, token }: LeasedAlert): Promise<void> {

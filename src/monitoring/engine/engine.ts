@@ -8,7 +8,7 @@ import type { Tracer } from '../../telemetry/tracing.ts';
 import { checkHttp } from '../checks/http.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkPing } from '../checks/ping.ts';
-import { type Claim, claimDueMonitors, leaseSeconds, releaseClaims, spreadOverdue } from './claim.ts';
+import { type Claim, claimFairly, leaseSeconds, type ReleasedClaim, releaseClaims, spreadOverdue } from './claim.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
 import { SuspensionDetector } from './suspension-detector.ts';
 import type { CheckResult } from './transition.ts';
@@ -35,10 +35,12 @@ const leaseMs = leaseSeconds * 1000;
 export class Engine {
   readonly #deps: EngineDeps & { concurrency: number };
   readonly #completed: CompletedCheck[] = [];
-  readonly #abandoned: Claim[] = [];
+  readonly #abandoned: ReleasedClaim[] = [];
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
   readonly #suspension = new SuspensionDetector();
+  /** The user after whom the next claim looks for due monitors. */
+  #afterUserId = 0;
   #timer: NodeJS.Timeout | undefined;
   #iteration: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -59,7 +61,7 @@ export class Engine {
     clearTimeout(this.#timer);
     await this.#iteration;
     this.#suspension.stop();
-    const unfinished = [...this.#running.keys(), ...this.#abandoned.splice(0)];
+    const unfinished = [...[...this.#running.keys()].map((claim) => ({ claim })), ...this.#abandoned.splice(0)];
     await this.#write(this.#completed.splice(0), unfinished, 0);
   }
 
@@ -74,9 +76,12 @@ export class Engine {
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0) return busyMs;
-      const claims = this.#stopped ? [] : await this.#deps.database.asEngine((em) => claimDueMonitors(em, freeSlots));
+      if (this.#stopped) return idleMs;
+      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
+      const { claims, hasMore, continueAfter } = await this.#deps.database.asEngine((em) => claimFairly(em, request));
+      this.#afterUserId = continueAfter;
       this.#startChecks(claims);
-      return claims.length === freeSlots ? busyMs : idleMs;
+      return hasMore ? busyMs : idleMs;
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
       this.#deps.log.warn(
@@ -103,11 +108,11 @@ export class Engine {
     }
   }
 
-  async #write(completed: CompletedCheck[], released: Claim[], retryAfterSeconds: number) {
+  async #write(completed: CompletedCheck[], released: ReleasedClaim[], retryAfterSeconds: number) {
     // Timeouts expire while the process is suspended, and a result older than a lease says nothing about the present.
     const validSince = Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs);
     const valid = completed.filter(({ startedMs }) => startedMs >= validSince);
-    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => claim);
+    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => ({ claim }));
     if (valid.length === 0 && released.length + stale.length === 0) return;
     await this.#deps.database.asEngine(async (em) => {
       if (valid.length > 0) await recordResults(em, valid);
@@ -149,7 +154,7 @@ export class Engine {
 
   #abandon(claim: Claim, error: unknown, startedMs: number) {
     if (!this.#running.delete(claim)) return;
-    this.#abandoned.push(claim);
+    this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
     this.#count(claim, 'local_failure', startedMs);
     this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check could not run because of a local failure; no result was recorded');
   }

@@ -28,7 +28,7 @@ export async function recordResults(em: SqlEntityManager, completed: CompletedCh
       status: state.status,
       failures: state.failures,
       up: result.up,
-      ms: result.up ? Math.round(result.responseTimeMs) : null,
+      ms: result.responseTimeMs === undefined ? null : Math.round(result.responseTimeMs),
       cause: result.up ? null : result.cause.slice(0, 1000),
       code: result.up ? null : result.statusCode,
       age_ms: Math.max(0, Math.round(nowMs - startedMs)),
@@ -111,6 +111,7 @@ async function resolveIncidents(em: SqlEntityManager, monitorIds: number[]) {
   );
 }
 
+/** Counts all checks, and the response times of the successful ones. */
 async function updateHourlyStatistics(em: SqlEntityManager, rows: { id: number; up: boolean; ms: number | null }[]) {
   if (rows.length === 0) return;
   await em.execute(
@@ -120,7 +121,7 @@ async function updateHourlyStatistics(em: SqlEntityManager, rows: { id: number; 
      on conflict (user_id, monitor_id, hour) do update set
        checks = h.checks + 1, failures = h.failures + excluded.failures, total_ms = h.total_ms + excluded.total_ms,
        min_ms = least(h.min_ms, excluded.min_ms), max_ms = greatest(h.max_ms, excluded.max_ms)`,
-    [JSON.stringify(rows.map(({ id, up, ms }) => ({ id, up, ms })))],
+    [JSON.stringify(rows.map(({ id, up, ms }) => ({ id, up, ms: up ? ms : null })))],
     'run',
   );
 }

@@ -13,7 +13,7 @@ import { Engine } from './engine.ts';
 import { startRetention } from './retention.ts';
 
 interface StartEngineDeps {
-  config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays'>;
+  config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays' | 'smsPerUserPerDay'>;
   database: Database;
   secretKeys: Buffer[];
   log: Logger;
@@ -35,6 +35,7 @@ export function startEngine(deps: StartEngineDeps) {
     database,
     channels: createChannels(config.delivery, net),
     cipher: new SecretCipher(secretKeys),
+    smsPerUserPerDay: config.smsPerUserPerDay,
     log,
     metrics,
     tracer,

@@ -1,6 +1,9 @@
 // Decides what the result of a check means for a monitor. Pure: no clock, no database.
 
-export type CheckResult = { up: true; responseTimeMs: number } | { up: false; cause: string; statusCode: number | null };
+export type CheckResult =
+  | { up: true; responseTimeMs: number }
+  /** `responseTimeMs` is absent if there was no response. */
+  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number };
 
 export interface CheckState {
   status: 'pending' | 'up' | 'down';

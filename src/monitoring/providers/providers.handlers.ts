@@ -3,7 +3,7 @@ import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import { findById } from '../../db/find-by-id.ts';
 import { readById, selectPage } from '../../db/statement.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
-import { ProblemError, type ValidationError } from '../../errors.ts';
+import { ProblemError, RetryLaterError, type ValidationError } from '../../errors.ts';
 import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
@@ -12,6 +12,7 @@ import { DeliveryFailed } from '../channels/channel.ts';
 import type { Channels } from '../channels/channels.ts';
 import { webhookError } from '../channels/slack.ts';
 import { testMessage } from '../channels/test-message.ts';
+import { countMessage, type ReachedCap } from '../message-caps.ts';
 import { deliver } from './deliver.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
 import { applyFields, rejectFieldsOfOtherTypes, rejectOtherType } from './provider.fields.ts';
@@ -24,6 +25,7 @@ type ProviderOperations = Pick<
 
 export interface ProviderDeps {
   maxProviders: number;
+  smsPerUserPerDay: number;
   cipher: SecretCipher;
   channels: Channels;
   limiters: Limiters;
@@ -40,7 +42,8 @@ export function providerRules({ slackHosts }: { slackHosts: string[] }): Rules<P
   };
 }
 
-export function providerHandlers({ maxProviders, cipher, channels, limiters }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
+export function providerHandlers(deps: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
+  const { maxProviders, smsPerUserPerDay, cipher, channels, limiters } = deps;
   const testsPerProvider = limiters.create('test-provider', 5, 60);
   const testsPerUser = limiters.create('test-user', 20, 3600);
   return {
@@ -108,6 +111,9 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
           'delivery_not_configured',
           `${mediumOf[type]} delivery is not configured on this service. Ask the operator to set ${missing}.`,
         );
+      const message = { userId: caller.userId, providerId: provider.id, channel: type, smsPerUserPerDay };
+      const reached = await db.transaction((em) => countMessage(em, message));
+      if (reached) throw limitReached(reached);
       try {
         await deliver(provider, testMessage(type), channels, cipher);
       } catch (error) {
@@ -121,6 +127,11 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
 
 const acceptedBy = { email: 'the mail server', slack: 'Slack', telegram: 'Telegram', sms: 'the SMS service' };
 const mediumOf = { email: 'E-mail', slack: 'Slack', telegram: 'Telegram', sms: 'SMS' };
+
+function limitReached({ cap, secondsLeft }: ReachedCap): RetryLaterError {
+  const seconds = `${secondsLeft} ${secondsLeft === 1 ? 'second' : 'seconds'}`;
+  return new RetryLaterError('rate_limited', `The limit of ${cap} is reached. Retry in ${seconds}.`, secondsLeft);
+}
 
 function providerResult(provider: Provider) {
   return { body: { data: providerView(provider) }, version: providerVersion(provider) };

@@ -38,13 +38,15 @@ interface Options {
   settings?: Record<string, string>;
   /** Arguments of the command. */
   args?: string[];
+  /** Creates rows for the users before the service starts. */
+  seed?(database: Database, users: AbusedUser[]): Promise<void>;
 }
 
 /**
  * Runs the service as an operator does, with default settings, on the embedded database or on the server that
  * TEST_DATABASE_URL names. The users exist before it starts.
  */
-export async function startAbusedService({ users: count, settings = {}, args = ['serve'] }: Options): Promise<AbusedService> {
+export async function startAbusedService({ users: count, settings = {}, args = ['serve'], seed }: Options): Promise<AbusedService> {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-abuse-'));
   const isEmbedded = 'snapshot' in inject('source');
   const server = isEmbedded ? undefined : await createDatabase();
@@ -53,6 +55,7 @@ export async function startAbusedService({ users: count, settings = {}, args = [
 
   const database = await open();
   for (let index = 1; index <= count; index++) users.push(await addUser(database, index));
+  await seed?.(database, users);
   if (isEmbedded) await database.close();
 
   const databaseUrl = server && urlOf(server);

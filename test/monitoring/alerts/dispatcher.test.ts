@@ -7,6 +7,7 @@ import { retryDelaySeconds } from '../../../src/monitoring/alerts/dispatcher.ts'
 import { DeliveryFailed } from '../../../src/monitoring/channels/channel.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { scripts, type WebServer } from '../../support/web-server.ts';
@@ -92,7 +93,7 @@ describe('delivery', () => {
     const log = pino({ level: 'silent' });
     await startEngine({ config: readConfig({}), database: service.database, secretKeys: [Buffer.alloc(32, 1)], log, metrics }).stop();
     const counted = (await metrics.alerts.get()).values.map(({ labels, value }) => [labels.channel, labels.outcome, value]);
-    const outcomesOf = (channel: string) => ['sent', 'retried', 'failed'].map((outcome) => [channel, outcome, 0]);
+    const outcomesOf = (channel: string) => ['sent', 'retried', 'failed', 'suppressed'].map((outcome) => [channel, outcome, 0]);
     expect(counted).toEqual(providerTypes.flatMap(outcomesOf));
   });
 
@@ -140,6 +141,75 @@ describe('delivery', () => {
     expect((await firstAlert())?.last_error).toContain('500');
   });
 
+  describe('caps', () => {
+    /** Sets how many messages were sent in this period and the next one, in case that it begins during the test. */
+    function setCount(counter: string, period: 'hour' | 'day', messages: number) {
+      return service.database.asEngine((em) =>
+        em.execute(
+          `insert into message_counts (user_id, counter, period_start, messages)
+           select ?, ?, date_trunc('${period}', now(), 'UTC') + n * interval '1 ${period}', ? from generate_series(0, 1) n`,
+          [user.id, counter, messages],
+          'run',
+        ),
+      );
+    }
+    const sumOf = async (counter: string) => {
+      const [row] = await service.database.asEngine((em) =>
+        em.execute<{ messages: number }[]>('select sum(messages)::int as messages from message_counts where user_id = ? and counter = ?', [
+          user.id,
+          counter,
+        ]),
+      );
+      return row?.messages;
+    };
+    const statuses = async () => (await readAlerts()).map(({ status }) => status);
+
+    test('an SMS beyond the limit of the day is not sent, and says which limit it was', async () => {
+      await setCount('sms', 'day', 49);
+      await queueAlert(await createProvider('sms'), 'down', 'the fiftieth SMS');
+      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent']);
+      // Another number of the same user counts to the same limit.
+      await queueAlert(await createProvider('sms'), 'down', 'one SMS too many');
+      await queueAlert(await createProvider('email'), 'down', 'an e-mail');
+      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'failed', 'sent']);
+      expect((await readAlerts())[1]?.last_error).toBe('not sent: the limit of 50 SMS per user and day is reached');
+      expect(receivers.received().sms).not.toContain('one SMS too many');
+      expect(await sumOf('sms')).toBe(99);
+    });
+
+    test('a message beyond the limit of the hour for a provider is not sent', async () => {
+      const [full, other] = [await createProvider('email'), await createProvider('email')];
+      await setCount(`provider ${full}`, 'hour', 100);
+      await queueAlert(full, 'down', 'one mail too many');
+      await queueAlert(other, 'down', 'to another provider');
+      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['failed', 'sent']);
+      expect((await firstAlert())?.last_error).toBe('not sent: the limit of 100 messages per provider and hour is reached');
+    });
+
+    test('the recovery of a sent alert is sent beyond the limit, and counted; that of a suppressed one is not sent', async () => {
+      const [sent, suppressed] = [await createProvider('sms'), await createProvider('sms')];
+      await setCount('sms', 'day', 49);
+      await queueAlert(sent, 'down', 'sent down');
+      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent']);
+      await queueAlert(suppressed, 'down', 'suppressed down');
+      await queueAlert(sent, 'recovered', 'recovery of the sent one');
+      await queueAlert(suppressed, 'recovered', 'recovery of the suppressed one');
+      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'failed', 'sent', 'failed']);
+      expect(receivers.received().sms).toContain('recovery of the sent one');
+      expect(await sumOf('sms')).toBe(49 + 49 + 2);
+    });
+
+    test('a retry is not counted again', async () => {
+      const restore = setScript(receivers.twilio, scripts.respond('{"message":"oops"}', 500));
+      const providerId = await createProvider('sms');
+      await queueAlert(providerId, 'down', 'retried');
+      await expect.poll(async () => (await firstAlert())?.attempts, { timeout: 15_000 }).toBeGreaterThan(1);
+      restore();
+      await expect.poll(statuses, { timeout: 30_000 }).toEqual(['sent']);
+      expect([await sumOf('sms'), await sumOf(`provider ${providerId}`)]).toEqual([1, 1]);
+    });
+  });
+
   test.each([
     ['provider', (providerId: number) => user.api.delete(`/api/providers/${providerId}`)],
     ['monitor', async () => user.api.delete(`/api/monitors/${(await user.api.get('/api/monitors')).body.data[0].id}`)],
@@ -174,11 +244,27 @@ describe('delivery', () => {
   });
 
   // This test is the last one, because the attempts that hang would delay other tests.
-  test('a channel whose servers hang does not delay other channels, even with many providers', async () => {
-    setScript(receivers.telegram, scripts.hang());
-    for (let count = 0; count < 60; count++) await queueAlert(await createProvider('telegram'), 'down', 'hanging');
-    await expect.poll(() => receivers.telegram.requests.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(50);
-    await queueAlert(await createProvider('slack'), 'down', 'quick on another channel');
-    await expect.poll(() => receivers.received().slack, { timeout: 7000 }).toContain('quick on another channel');
-  });
+  test('a user whose receivers hang delays neither other channels nor other users of the channel', async () => {
+    const respond = receivers.telegram.script;
+    setScript(receivers.telegram, (request, response) => {
+      if (!request.body.includes('hanging')) respond(request, response);
+    });
+    const countHanging = () => receivers.received().telegram.filter((text) => text === 'hanging').length;
+    const before = countHanging();
+    const providers: number[] = [];
+    for (let count = 0; count < 60; count++) providers.push(await createProvider('telegram'));
+    const quickSlack = await createProvider('slack');
+    await Promise.all(providers.map((providerId) => queueAlert(providerId, 'down', 'hanging')));
+    // One user alone gets 40 of the 50 slots. The attempts are aborted after 10 seconds.
+    await expect.poll(() => countHanging() - before, { timeout: 9000 }).toBeGreaterThanOrEqual(40);
+    await queueAlert(quickSlack, 'down', 'quick on another channel');
+    const other = await service.createUser();
+    const monitor = await createMonitor(other, { is_active: false });
+    const { body } = await other.api.post('/api/providers', { json: receivers.providers.telegram });
+    await service.database.asEngine((em) =>
+      queueAlerts(em, { monitorId: monitor.id, providerId: body.data.id, count: 1, body: 'quick of another user' }),
+    );
+    const quick = () => [...receivers.received().slack, ...receivers.received().telegram].filter((text) => text.startsWith('quick o'));
+    await expect.poll(() => quick().toSorted(), { timeout: 7000 }).toEqual(['quick of another user', 'quick on another channel']);
+  }, 60_000);
 });

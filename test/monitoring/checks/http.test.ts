@@ -17,18 +17,29 @@ test.each([200, 204, 299])('status %i is up with the response time', async (stat
   expect(await checkHttp(target.url, net)).toEqual({ up: true, responseTimeMs: expect.any(Number) });
 });
 
-test.each([304, 404, 503])('status %i is down with the status as cause', async (status) => {
+test.each([304, 404, 503])('status %i is down with the status as cause, and the response time', async (status) => {
   target.script = scripts.respond('', status);
-  expect(await checkHttp(target.url, net)).toEqual({ up: false, cause: `HTTP ${status}`, statusCode: status });
+  const result = { up: false, cause: `HTTP ${status}`, statusCode: status, responseTimeMs: expect.any(Number) };
+  expect(await checkHttp(target.url, net)).toEqual(result);
 });
 
 test('the last response after redirects is decisive', async () => {
   target.script = ({ path }, response) =>
     path === '/end' ? response.writeHead(503).end() : response.writeHead(302, { location: '/end' }).end();
-  expect(await checkHttp(target.url, net)).toEqual({ up: false, cause: 'HTTP 503', statusCode: 503 });
+  expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: 'HTTP 503', statusCode: 503 });
 });
 
-test('an error of the target is down with a readable cause', async () => {
+test.each([
+  ['a redirect loop', scripts.redirect('/loop'), 'too many redirects'],
+  ['a redirect to an address that is not allowed', scripts.redirect('http://10.0.0.1/'), 'address_not_allowed'],
+  ['a response that ends early', scripts.truncate(), 'connection closed before the response was complete'],
+])('%s is down with the time to the last response', async (_, script, cause) => {
+  target.script = script;
+  const result = { up: false, cause, statusCode: null, responseTimeMs: expect.any(Number) };
+  expect(await checkHttp(target.url, net)).toEqual(result);
+});
+
+test('a target that sends no response is down with a readable cause and without a response time', async () => {
   target.script = scripts.reset();
   expect(await checkHttp(target.url, net)).toEqual({
     up: false,

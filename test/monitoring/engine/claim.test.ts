@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { claimDueMonitors, releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/claim.ts';
+import { claimFairly, releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/claim.ts';
 import { reopen } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { createMonitors, makeOverdue, secondsUntilDue } from './due-monitors.ts';
+import { claimOf, createMonitors, makeOverdue, secondsUntilDue } from './due-monitors.ts';
 
 let service: TestService;
 let database: Database;
@@ -36,7 +36,7 @@ test('four workers claim each of 2,000 overdue monitors once', async () => {
     workers.map(async (worker) => {
       const ids: number[] = [];
       for (;;) {
-        const claims = await worker.asEngine((em) => claimDueMonitors(em, 100));
+        const claims = await worker.asEngine((em) => claimOf(em, user.id, 100));
         if (claims.length === 0) return ids;
         ids.push(...claims.map(({ id }) => id));
       }
@@ -47,10 +47,87 @@ test('four workers claim each of 2,000 overdue monitors once', async () => {
   expect([all.length, new Set(all).size]).toEqual([2000, 2000]);
 });
 
+test('users share the free slots, and some stay free for those who come later', async () => {
+  const others = [await service.createUser(), await service.createUser()];
+  for (const { id } of [user, ...others]) await createMonitors(database, id, 100);
+  // The monitors of one user have waited longer than all others.
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  for (const { id } of others) await database.asEngine((em) => makeOverdue(em, id));
+  const { claims, hasMore } = await database.asEngine((em) => claimFairly(em, { freeSlots: 130, running: [], afterUserId: 0 }));
+  const counts = [user, ...others].map(({ id }) => claims.filter(({ userId }) => userId === id).length);
+  expect(counts).toEqual([40, 40, 40]);
+  expect(hasMore).toBe(true);
+
+  const newcomer = await service.createUser();
+  await createMonitors(database, newcomer.id, 5);
+  await database.asEngine((em) => makeOverdue(em, newcomer.id));
+  const next = await database.asEngine((em) => claimFairly(em, { freeSlots: 10, running: claims, afterUserId: 0 }));
+  expect(next.claims.map(({ userId }) => userId)).toEqual(Array(5).fill(newcomer.id));
+});
+
+test('finds the users with due monitors behind thousands that have waited longer', async () => {
+  await createMonitors(database, user.id, 1500);
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  const other = await service.createUser();
+  await createMonitors(database, other.id, 1);
+  await database.asEngine((em) => makeOverdue(em, other.id));
+  const idle = await service.createUser();
+  await createMonitors(database, idle.id, 1);
+  await database.asEngine((em) => makeOverdue(em, idle.id, '-1 hour'));
+  const { claims, continueAfter } = await database.asEngine((em) => claimFairly(em, { freeSlots: 10, running: [], afterUserId: 0 }));
+  expect(new Set(claims.map(({ userId }) => userId))).toEqual(new Set([user.id, other.id]));
+  expect(continueAfter).toBe(0);
+});
+
+test('a user has at most 10 checks at once on a host; other monitors of the user are not blocked by it', async () => {
+  await createMonitors(database, user.id, 25);
+  const setHost = (where: string, url: string) =>
+    database.asUser(user.id, (em) => em.execute(`update monitors set url = ? || id where ${where}`, [url], 'run'));
+  const [first] = await database.asUser(user.id, (em) => em.execute<{ id: number }[]>('select min(id) as id from monitors'));
+  await setHost(`id < ${(first?.id ?? 0) + 20}`, 'https://Slow.example./');
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  const claim = (running: Awaited<ReturnType<typeof claimOf>>) =>
+    database.asEngine(async (em) => (await claimFairly(em, { freeSlots: 100, running, afterUserId: 0 })).claims);
+  const claims = await claim([]);
+  const slow = claims.filter(({ host }) => host === 'slow.example');
+  expect([slow.length, claims.length]).toEqual([10, 15]);
+  expect(await claim(claims)).toEqual([]);
+  // As many as have ended.
+  expect(await claim(slow.slice(3))).toHaveLength(3);
+});
+
+test('another user has its own checks on the same host', async () => {
+  const other = await service.createUser();
+  for (const { id } of [user, other]) {
+    await createMonitors(database, id, 12);
+    await database.asUser(id, (em) => em.execute(`update monitors set url = 'https://shop.example/'`, [], 'run'));
+    await database.asEngine((em) => makeOverdue(em, id));
+  }
+  const { claims } = await database.asEngine((em) => claimFairly(em, { freeSlots: 100, running: [], afterUserId: 0 }));
+  expect(claims).toHaveLength(20);
+});
+
+test.each([
+  ['https://Shop.Example:8443/path?q#f', 'shop.example'],
+  ['http://shop.example', 'shop.example'],
+  ['http://shop.example./', 'shop.example'],
+  ['http:\\\\shop.example\\x', 'shop.example'],
+  ['http://@shop.example/', 'shop.example'],
+  ['http://[2001:DB8::1]:80/', '[2001:db8::1]'],
+  ['shop.example', 'shop.example'],
+  ['2001:db8::1', '2001:db8::1'],
+  ['192.0.2.7', '192.0.2.7'],
+])('the host of %s is %s', async (url, host) => {
+  await createMonitors(database, user.id, 1);
+  await database.asUser(user.id, (em) => em.execute('update monitors set url = ?', [url], 'run'));
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  expect((await database.asEngine((em) => claimOf(em, user.id, 1))).map((claim) => claim.host)).toEqual([host]);
+});
+
 test('a claim expires after 30 seconds, so that another worker can replace one that died', async () => {
   await createMonitors(database, user.id, 1);
   await database.asEngine((em) => makeOverdue(em, user.id));
-  await database.asEngine((em) => claimDueMonitors(em, 1));
+  await database.asEngine((em) => claimOf(em, user.id, 1));
   const [seconds] = await database.asEngine((em) => secondsUntilDue(em, user.id));
   expect(seconds).toBeGreaterThan(15);
   expect(seconds).toBeLessThanOrEqual(30);
@@ -59,9 +136,15 @@ test('a claim expires after 30 seconds, so that another worker can replace one t
 test('a released monitor is due after the given time', async () => {
   await createMonitors(database, user.id, 1);
   await database.asEngine((em) => makeOverdue(em, user.id));
-  const claims = await database.asEngine((em) => claimDueMonitors(em, 1));
+  const claims = await database.asEngine((em) => claimOf(em, user.id, 1));
   expect(claims).toHaveLength(1);
-  await database.asEngine((em) => releaseClaims(em, claims, 0));
+  await database.asEngine((em) =>
+    releaseClaims(
+      em,
+      claims.map((claim) => ({ claim })),
+      0,
+    ),
+  );
   expect((await database.asEngine((em) => secondsUntilDue(em, user.id)))[0]).toBeLessThanOrEqual(0.1);
 });
 

@@ -66,31 +66,72 @@ async function startEngine(deps: Partial<EngineDeps> = {}): Promise<Engine> {
   return engine;
 }
 
-test.each(['EMFILE', 'EAI_AGAIN', 'ENETUNREACH'])(
-  '%s is logged and counted but not recorded, and the check is repeated later',
-  async (code) => {
-    const { id, path } = await createTemporaryMonitor({ url: 'https://shop.example/' });
-    const { log, text } = captureLog();
-    const metrics = createMetrics();
-    const lookup = async () => {
-      throw Object.assign(new Error('injected'), { code });
-    };
-    const engine = await startEngine({ net: { allow: parseRanges([]), lookup }, log, metrics });
-    await expect.poll(text, { timeout: 10_000 }).toContain('A check could not run because of a local failure; no result was recorded');
-    await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
-    await expect.poll(() => secondsUntilDue(id), { timeout: 12_000 }).toBeLessThan(11);
-    await engine.stop();
-    expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="local_failure"\} [1-9]/m);
-    expect(await show(path)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
-  },
-);
+test.each([
+  ['EMFILE', 'too many open files locally'],
+  ['EAI_AGAIN', 'DNS did not respond'],
+  ['ENETUNREACH', 'no route to the network'],
+])('%s is logged and counted but not recorded as a result, and the check is repeated later', async (code, reason) => {
+  const { id, path } = await createTemporaryMonitor({ url: 'https://shop.example/' });
+  const { log, text } = captureLog();
+  const metrics = createMetrics();
+  const lookup = async () => {
+    throw Object.assign(new Error('injected'), { code });
+  };
+  const engine = await startEngine({ net: { allow: parseRanges([]), lookup }, log, metrics });
+  await expect.poll(text, { timeout: 10_000 }).toContain('A check could not run because of a local failure; no result was recorded');
+  await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
+  await expect.poll(() => secondsUntilDue(id), { timeout: 12_000 }).toBeLessThan(11);
+  await engine.stop();
+  expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_checks_total\{type="http",outcome="local_failure"\} [1-9]/m);
+  expect(await show(path)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: `not checked: ${reason}` });
+});
 
-test('a ping monitor stays pending if this machine cannot ping', async () => {
+test('a ping monitor stays pending if this machine cannot ping, says why, and forgets it with the first check', async () => {
   const { id, path } = await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
+  const before = await user.api.get(path);
+  const engine = await startEngine();
+  const reason = 'not checked: this service may not ping (neither fping nor ping can be used)';
+  await expect.poll(async () => (await show(path)).last_error, { timeout: 15_000 }).toBe(reason);
+  await engine.stop();
+  const after = await user.api.get(path);
+  expect(after.body.data).toEqual({ ...before.body.data, last_error: reason });
+  expect(after.headers.get('ETag')).not.toBe(before.headers.get('ETag'));
+  expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([]);
+  expect(await service.database.asEngine((em) => em.execute('select from check_hours where monitor_id = ?', [id]))).toEqual([]);
+
+  await startEngine({ pinger: new Pinger(Promise.resolve(async (addresses) => new Map(addresses.map((address) => [address, 1])))) });
+  await expect.poll(async () => (await show(path)).status, { timeout: 15_000 }).toBe('up');
+  expect((await show(path)).last_error).toBeNull();
+});
+
+test('a short local failure leaves last_error alone, and one that lasts a minute longer than the interval replaces it', async () => {
+  const { id, path } = await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping', interval: 60 });
+  const setChecked = (ago: string) =>
+    service.database.asEngine((em) =>
+      em.execute(
+        `update monitors set status = 'down', failures = 3, last_error = 'no reply', last_checked_at = now() - ?::interval where id = ?`,
+        [ago, id],
+        'run',
+      ),
+    );
+  await setChecked('90 seconds');
   const engine = await startEngine();
   await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
+  expect(await show(path)).toMatchObject({ status: 'down', last_error: 'no reply' });
   await engine.stop();
-  expect(await show(path)).toMatchObject({ status: 'pending', last_error: null });
+  await setChecked('130 seconds');
+  await startEngine();
+  await expect.poll(async () => (await show(path)).last_error, { timeout: 15_000 }).toMatch(/^not checked: /);
+  expect(await show(path)).toMatchObject({ status: 'down' });
+}, 60_000);
+
+test('a bug in a check is not described to the user', async () => {
+  const { path } = await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
+  const buggyPing = async () => {
+    throw new TypeError('internal detail');
+  };
+  await startEngine({ pinger: new Pinger(Promise.resolve(buggyPing)) });
+  await expect.poll(async () => (await show(path)).last_error, { timeout: 15_000 }).toBe('not checked: an internal error');
 });
 
 test('a slow database is not mistaken for a suspension: results are recorded', async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { type Claim, claimDueMonitors } from '../../../src/monitoring/engine/claim.ts';
+import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createProvider } from '../factories.ts';
-import { createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
+import { claimOf, createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
 
 let service: TestService;
 let database: Database;
@@ -23,7 +23,7 @@ afterAll(() => service.stop());
 
 async function claimOverdue(limit: number): Promise<Claim[]> {
   await database.asEngine((em) => makeOverdue(em, user.id));
-  return database.asEngine((em) => claimDueMonitors(em, limit));
+  return database.asEngine((em) => claimOf(em, user.id, limit));
 }
 
 const record = (completed: CompletedCheck[]) => database.asEngine((em) => recordResults(em, completed));
@@ -70,7 +70,7 @@ test('counts checks per hour', async () => {
   await database.asEngine(async (em) => {
     for (const ms of [10, 30]) {
       await makeOverdue(em, user.id);
-      const claims = await claimDueMonitors(em, 1);
+      const claims = await claimOf(em, user.id, 1);
       await recordResults(
         em,
         claims.map((claim) => succeeded(claim, ms)),
@@ -81,6 +81,24 @@ test('counts checks per hour', async () => {
     em.execute(`select hour = date_trunc('hour', hour) as whole, checks, failures, total_ms, min_ms, max_ms from check_hours`),
   );
   expect(hours).toEqual([{ whole: true, checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
+});
+
+test('stores the time to a failing response, and null if there was no response', async () => {
+  await createMonitors(database, user.id, 1);
+  const read = () => database.asUser(user.id, (em) => em.execute('select last_response_time_ms as ms, last_error as error from monitors'));
+  const failure = { up: false, cause: 'HTTP 500', statusCode: 500, responseTimeMs: 41.6 } as const;
+  await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
+  expect(await read()).toEqual([{ ms: 42, error: 'HTTP 500' }]);
+  const silence = { up: false, cause: 'timed out after 10 s', statusCode: null } as const;
+  await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: silence })));
+  expect(await read()).toEqual([{ ms: null, error: 'timed out after 10 s' }]);
+  // The times in the statistics are those of successful checks.
+  const hours = await database.asUser(user.id, (em) =>
+    em.execute<{ total_ms: number }[]>(
+      'select sum(total_ms)::int as total_ms, min(min_ms) as min_ms, max(max_ms) as max_ms from check_hours',
+    ),
+  );
+  expect(hours).toEqual([{ total_ms: 0, min_ms: null, max_ms: null }]);
 });
 
 test('a flapping target opens and resolves one incident, with two alerts, per confirmed failure', async () => {

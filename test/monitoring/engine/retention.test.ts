@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('deletes statistics after RETENTION_DAYS and incidents after 400 days', async () => {
+test('deletes statistics after RETENTION_DAYS, incidents after 400 days, and message counts after 2 days', async () => {
   const user = await service.createUser();
   const { id } = await createMonitor(user, { is_active: false });
   await service.database.asEngine(async (em) => {
@@ -24,6 +24,15 @@ test('deletes statistics after RETENTION_DAYS and incidents after 400 days', asy
       [user.id, id],
     );
   });
+  await service.database.asEngine((em) =>
+    em.execute(
+      `insert into message_counts (user_id, counter, period_start, messages)
+       select ?, 'sms', now() - n * interval '30 hours', 1 from generate_series(0, 5) n`,
+      [user.id],
+    ),
+  );
+  const countMessages = async () =>
+    (await service.database.asUser(user.id, (em) => em.execute<unknown[]>('select from message_counts'))).length;
   const countRows = async (table: string) => {
     const [row] = await service.database.asUser(user.id, (em) =>
       em.execute<{ count: number }[]>(`select count(*)::int as count from ${table} where monitor_id = ?`, [id]),
@@ -34,5 +43,6 @@ test('deletes statistics after RETENTION_DAYS and incidents after 400 days', asy
   const withEngine = await startService({ retentionDays: 35 }, { database: service.database, engine: true });
   await expect.poll(() => countRows('check_hours'), { timeout: 20_000 }).toBe(4);
   await expect.poll(() => countRows('incidents'), { timeout: 20_000 }).toBe(2);
+  await expect.poll(countMessages, { timeout: 20_000 }).toBe(2);
   await withEngine.stop();
 });

@@ -89,6 +89,32 @@ test('returns 429 after 5 tests of a provider per minute and after 20 tests of a
   expect(responses.at(-1)?.body.detail).toMatch(/^A user can send 20 test notifications per hour\. Retry in \d+ seconds?\.$/);
 });
 
+test('SMS tests count toward the limit of SMS per day, also after the provider was created again; beyond it, returns 429', async () => {
+  const limited = await startService(
+    { delivery: receivers.delivery, smsPerUserPerDay: 2 },
+    { database: service.database, net: receivers.net },
+  );
+  const { api } = await limited.createUser();
+  const before = receivers.twilio.requests.length;
+  const statuses: number[] = [];
+  for (let count = 0; count < 3; count++) {
+    const { body } = await api.post('/api/providers', { json: receivers.providers.sms });
+    const { status, headers, body: problem } = await api.post(`/api/providers/${body.data.id}/test`);
+    statuses.push(status);
+    await api.delete(`/api/providers/${body.data.id}`);
+    if (status !== 429) continue;
+    const seconds = Number(headers.get('Retry-After'));
+    expect(problem.detail).toMatch(/^The limit of 2 SMS per user and day is reached\. Retry in \d+ seconds?\.$/);
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(86_400);
+  }
+  expect(statuses).toEqual([200, 200, 429]);
+  expect(receivers.twilio.requests.length - before).toBe(2);
+  const email = await api.post('/api/providers', { json: receivers.providers.email });
+  expect((await api.post(`/api/providers/${email.body.data.id}/test`)).status).toBe(200);
+  await limited.stop();
+});
+
 test('returns 401 without a key and 403 without the scope providers:write', async () => {
   const path = await createProvider('email');
   expect((await service.anonymous.post(path)).status).toBe(401);

@@ -1,0 +1,99 @@
+// A user who makes the service send as many SMS as possible.
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { guarantee } from '../support/guarantee.ts';
+import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
+import { type AbusedService, startAbusedService } from './support/service.ts';
+
+const [monitorCount, numberCount] = [20, 10];
+const perRound = monitorCount * numberCount;
+const metricsToken = 'token-of-the-abuse-test';
+
+let twilio: WebServer;
+let target: WebServer;
+let service: AbusedService;
+
+beforeAll(async () => {
+  twilio = await startWebServer({ script: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201) });
+  target = await startWebServer({ script: scripts.respond('broken', 503) });
+  await waitUnlessMidnightIsFar();
+  service = await startAbusedService({
+    users: 1,
+    settings: {
+      NET_ALLOW: '127.0.0.0/8',
+      TWILIO_API_URL: twilio.url,
+      TWILIO_ACCOUNT_SID: `AC${'0123456789abcdef'.repeat(2)}`,
+      TWILIO_AUTH_TOKEN: 'hidden-auth-token',
+      SMS_FROM: '+15005550006',
+      METRICS_TOKEN: metricsToken,
+    },
+  });
+}, 600_000);
+afterAll(async () => {
+  await service?.remove();
+  await Promise.all([twilio?.close(), target?.close()]);
+});
+
+guarantee(
+  13,
+  'Toggling is_active on 20 monitors with 10 phone numbers each sends at most 50 SMS a day and their recoveries; the rest is counted and never sent',
+  async () => {
+    const api = service.as(service.users[0]);
+    const createProvider = async (n: number): Promise<number> =>
+      (await api.post('/api/providers', { json: { provider_type: 'sms', phone_number: `+1415555${1000 + n}` } })).body.data.id;
+    const providers: number[] = [];
+    for (let n = 0; n < numberCount; n++) providers.push(await createProvider(n));
+    const paths: string[] = [];
+    for (let n = 0; n < monitorCount; n++) {
+      const { body } = await api.post('/api/monitors', {
+        json: { friendly_name: `M${n}`, url: target.url, interval: 30, is_active: false },
+      });
+      paths.push(`/api/monitors/${body.data.id}`);
+      await Promise.all(providers.map((provider_id) => api.post(`${paths.at(-1)}/notifications`, { json: { provider_id } })));
+    }
+    const setActive = (is_active: boolean) => Promise.all(paths.map((path) => api.put(path, { json: { is_active } })));
+    /** Waits until this many alerts were sent or suppressed. */
+    const waitForAlerts = (count: number) =>
+      expect
+        .poll(async () => (await countAlerts('sent')) + (await countAlerts('suppressed')), { timeout: 90_000, interval: 500 })
+        .toBe(count);
+
+    await setActive(true);
+    await waitForAlerts(perRound);
+    const sentDown = twilio.requests.length;
+    expect(sentDown).toBe(50);
+    target.script = scripts.respond();
+    await waitForAlerts(2 * perRound);
+    const sentWithRecoveries = twilio.requests.length;
+    expect(sentWithRecoveries).toBe(2 * sentDown);
+
+    target.script = scripts.respond('broken', 503);
+    await setActive(false);
+    await setActive(true);
+    await waitForAlerts(3 * perRound);
+    const test = await api.post(`/api/providers/${providers[0]}/test`);
+    expect([test.status, Number(test.headers.get('Retry-After')) > 0]).toEqual([429, true]);
+    // Neither a new provider nor new monitors start a new count.
+    await Promise.all(providers.map((id) => api.delete(`/api/providers/${id}`)));
+    await Promise.all(paths.map((path) => api.delete(path)));
+    const retest = await api.post(`/api/providers/${await createProvider(0)}/test`);
+    expect(retest.status).toBe(429);
+    expect(twilio.requests.length).toBe(sentWithRecoveries);
+    return `${3 * perRound} alerts: ${sentDown} SMS and ${sentWithRecoveries - sentDown} recoveries of them sent, ${await countAlerts('suppressed')} suppressed`;
+  },
+  300_000,
+);
+
+async function countAlerts(outcome: string): Promise<number> {
+  const response = await fetch(`${service.url}/metrics`, { headers: { Authorization: `Bearer ${metricsToken}` } });
+  const [, count] =
+    new RegExp(`^sitekeeper_alerts_total\\{channel="sms",outcome="${outcome}"\\} (\\d+)`, 'm').exec(await response.text()) ?? [];
+  return Number(count ?? 0);
+}
+
+/** The count starts again at midnight UTC. */
+async function waitUnlessMidnightIsFar() {
+  const dayMs = 86_400_000;
+  const leftMs = dayMs - (Date.now() % dayMs);
+  if (leftMs < 300_000) await delay(leftMs);
+}
