@@ -139,7 +139,7 @@ function describeError(error: ErrorObject): Pick<ValidationError, 'code' | 'mess
 
 const formatMessages: Record<string, string> = {
   email: 'must be an e-mail address',
-  'date-time': 'must be a date and time such as 2030-01-31T00:00:00Z',
+  'date-time': 'must be a date and time such as 2099-12-31T00:00:00Z',
   uri: 'must be a URL',
 };
 

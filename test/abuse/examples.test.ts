@@ -4,7 +4,9 @@ import { guarantee } from '../support/guarantee.ts';
 import { type AbusedService, startAbusedService } from './support/service.ts';
 
 interface Operation {
+  operationId: string;
   method: string;
+  requestBody?: { content: Record<string, { examples: Record<string, { value: object }> }> };
   security?: object[];
   'x-required-scopes': string[];
   responses: Record<string, { content?: Record<string, { examples: Record<string, { value: Problem }> }> }>;
@@ -34,6 +36,20 @@ beforeAll(async () => {
     .filter(({ responses, security }) => responses && !security);
 });
 afterAll(() => service.remove());
+
+guarantee(17, 'The examples of requests do not expire', async () => {
+  const requests = operations.flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}));
+  const examples = requests.flatMap((content) => Object.values(content.examples).map(({ value }) => value));
+  const dates = examples.flatMap((value) => JSON.stringify(value).match(/(?<=")\d{4}-\d\d-\d\d[^"]*(?=")/g) ?? []);
+  expect(dates).not.toEqual([]);
+  expect(dates.filter((date) => date < '2099')).toEqual([]);
+  const createKey = operations.find(({ operationId }) => operationId === 'createKey')?.requestBody?.content['application/json'];
+  for (const { value } of Object.values(createKey?.examples ?? {})) {
+    const { status, body } = await service.as(service.users[0]).post('/api/keys', { json: value });
+    expect(status, JSON.stringify(body)).toBe(201);
+  }
+  return `${examples.length} examples of requests with ${dates.length} dates, none before 2099`;
+});
 
 guarantee(18, 'Every error example shows what its operation returns', async () => {
   let count = 0;

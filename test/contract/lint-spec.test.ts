@@ -303,6 +303,14 @@ const injectedErrors: InjectedError[] = [
     at: 'paths./websites/{id}.delete.responses[200].content.application/json',
   },
   {
+    title: 'a request example with a date that will pass',
+    file: 'monitoring/paths/keys.yaml',
+    find: "expires_at: '2099-12-31T23:00:00Z' }",
+    replacement: "expires_at: '2035-12-31T23:00:00Z' }",
+    rule: 'sitekeeper-request-dates',
+    at: 'paths./keys.post.requestBody.content.application/json.examples.deploy_script.value.expires_at',
+  },
+  {
     title: 'an error response that is plain JSON',
     file: 'shared/responses.yaml',
     find: 'The provider does not exist or belongs to another user. Both cases return the same response.\n  headers: *headers\n  content:\n    application/problem+json:',
