@@ -23,9 +23,8 @@ export function run(folder: string, settings: Record<string, string> = {}, args:
 }
 
 /** Returns the variables that the tests pass on: those that a process needs to start, and the clock that .ci/in-years sets. */
-export function inheritedVariables(): Record<string, string | undefined> {
-  const { PATH, HOME, LD_PRELOAD, FAKETIME, DONT_FAKE_MONOTONIC } = process.env;
-  return { PATH, HOME, LD_PRELOAD, FAKETIME, DONT_FAKE_MONOTONIC };
+export function inheritedVariables(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(PATH|HOME|LD_PRELOAD|FAKETIME.*)$/.test(name)));
 }
 
 /**
