@@ -2926,6 +2926,7 @@ export interface operations {
             };
             401: components["responses"]["SessionRequired"];
             406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];

@@ -1,13 +1,19 @@
 import { join, relative, resolve } from 'node:path';
 import { bundle, loadConfig } from '@redocly/openapi-core';
+import { deriveErrorExamples } from './error-examples.ts';
 import type { Document } from './merge-documents.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
 export const apis = ['websites', 'monitoring'] as const;
 
-/** Bundles the files of each API into one document, in the order of `apis`. Throws the first error, such as an unresolved reference. */
+/** Bundles the files of each API into one document, in the order of `apis`, with the error examples of each operation. */
 export async function bundleContract(): Promise<Document[]> {
+  return (await bundleWithTemplates()).map(deriveErrorExamples);
+}
+
+/** Bundles with shared error responses, whose examples are templates. Throws the first error, such as an unresolved reference. */
+export async function bundleWithTemplates(): Promise<Document[]> {
   const { documents, errors } = await bundleWithErrors();
   if (errors[0]) throw new Error(errors[0]);
   return documents;

@@ -1,13 +1,16 @@
 // Checks the contract in openapi/ and fails on any finding:
 //   node openapi/tools/lint.ts
 // Redocly reads the source files. Spectral reads bundles, because it leaves some references between files unresolved and
-// skips what they refer to.
+// skips what they refer to. The error examples are checked as derived for each operation.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { apis, bundleWithErrors, root } from './bundle.ts';
+import { findWrongErrorExamples } from './error-example-rules.ts';
+import { deriveErrorExamples } from './error-examples.ts';
+import type { Document } from './merge-documents.ts';
 
 /** Finds YAML merge keys ("<<"), which tools interpret differently. Aliases of whole values are fine. */
 function findMergeKeys(): string[] {
@@ -33,10 +36,15 @@ function run(tool: string, ...args: string[]): boolean {
   return status === 0;
 }
 
-async function runSpectral(): Promise<boolean> {
+function findWrongExamples(documents: Document[]): string[] {
+  return documents.flatMap((document, index) =>
+    findWrongErrorExamples(deriveErrorExamples(document)).map(({ rule, at, message }) => `${apis[index]} ${at} ${rule} ${message}`),
+  );
+}
+
+function runSpectral(documents: Document[]): boolean {
   const directory = mkdtempSync(join(tmpdir(), 'sitekeeper-lint-'));
   try {
-    const { documents } = await bundleWithErrors();
     const files = documents.map((document, index) => {
       const file = join(directory, `${apis[index]}.json`);
       writeFileSync(file, JSON.stringify(document, null, 2));
@@ -48,8 +56,9 @@ async function runSpectral(): Promise<boolean> {
   }
 }
 
-const mergeKeys = findMergeKeys();
-for (const finding of mergeKeys) console.error(finding);
+const { documents } = await bundleWithErrors();
+const findings = [...findMergeKeys(), ...findWrongExamples(documents)];
+for (const finding of findings) console.error(finding);
 const redoclyPassed = run('redocly', 'lint', '--max-problems=1000');
-const spectralPassed = await runSpectral();
-if (mergeKeys.length > 0 || !redoclyPassed || !spectralPassed) process.exitCode = 1;
+const spectralPassed = runSpectral(documents);
+if (findings.length > 0 || !redoclyPassed || !spectralPassed) process.exitCode = 1;

@@ -22,7 +22,7 @@ export function addKeyCommands(program: Command) {
     .requiredOption('--user <email>', 'e-mail address of the user')
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scopes <scopes>', 'the scopes of the key, separated by commas, or all')
-    .option('--expires <time>', 'when the key expires, such as 2030-01-31T00:00:00Z')
+    .option('--expires <time>', 'when the key expires, such as 2099-12-31T00:00:00Z')
     .action(createKeyForUser);
 }
 

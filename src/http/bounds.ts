@@ -15,7 +15,7 @@ export function cutToBounds(value: unknown, schema: BodySchema, bytes: number): 
 function cut(value: unknown, schemas: BodySchema[]): unknown {
   if (schemas.length === 0) return null; // Rejected whatever it is.
   const variants = schemas.flatMap((schema) => [schema, ...(schema.oneOf ?? []), ...(schema.anyOf ?? [])]);
-  if (typeof value === 'string') return cutText(value, largest(variants.map(({ maxLength }) => maxLength)));
+  if (typeof value === 'string') return cutText(value, largest(variants.flatMap(textLimits)));
   if (Array.isArray(value)) {
     const kept = value.slice(0, largest(variants.map(({ maxItems }) => maxItems)) + 1);
     return kept.map((item) => cut(item, present(variants.map(({ items }) => items))));
@@ -41,6 +41,13 @@ function define(target: object, name: string, value: unknown) {
 function cutText(text: string, limit: number): string {
   const kept = text.slice(0, 2 * (limit + 2));
   return kept.length === text.length || kept.isWellFormed() ? kept : kept.slice(0, -1);
+}
+
+/** An enum needs no maximum length. A text without any limit, such as a constant, is not cut. */
+function textLimits({ maxLength, enum: values, oneOf, anyOf }: BodySchema): number[] {
+  if (maxLength !== undefined) return [maxLength];
+  if (values) return values.map((value) => String(value).length);
+  return oneOf || anyOf ? [] : [Number.POSITIVE_INFINITY];
 }
 
 function largest(limits: (number | undefined)[]): number {

@@ -35,7 +35,7 @@ function variantError({ keyword, params }: ErrorObject, operation: Operation): V
 }
 
 /** If one of these applies, other errors at the same location are dropped. The most helpful one comes first. */
-const overridingCodes = ['invalid_character', 'repeated', 'length', 'enum', 'type', 'minimum', 'maximum'];
+const overridingCodes = ['invalid_character', 'repeated', 'length', 'min_length', 'enum', 'type', 'minimum', 'maximum'];
 
 /** One mistake often breaks several rules. The client sees only the most helpful error for it. */
 export function dropRedundant(errors: ValidationError[]): ValidationError[] {
@@ -144,7 +144,7 @@ function describeError(error: ErrorObject): Pick<ValidationError, 'code' | 'mess
 
 const formatMessages: Record<string, string> = {
   email: 'must be an e-mail address',
-  'date-time': 'must be a date and time such as 2030-01-31T00:00:00Z',
+  'date-time': 'must be a date and time such as 2099-12-31T00:00:00Z',
   uri: 'must be a URL',
 };
 

@@ -1,7 +1,9 @@
+/** A character of a key, which may be percent-encoded. */
+const character = '(?:[0-9a-z]|%[3-7][0-9a-f])';
 /** The first characters of a key are also shown in lists, and tell which key was exposed. */
-const apiKey = /(stkp(?:_|%5f)[0-9a-z]{4})[0-9a-z]+/gi;
+const apiKey = new RegExp(`((?:s|%[57]3)(?:t|%[57]4)(?:k|%[46]b)(?:p|%[57]0)(?:_|%5f)${character}{4})${character}+`, 'gi');
 
 /** Removes API keys from a text, because clients send them in the wrong place: in the path, or as the name of a field. */
 export function redactKeys(text: string): string {
-  return text.includes('stkp') ? text.replace(apiKey, '$1****') : text;
+  return text.includes('stkp') || text.includes('%') ? text.replace(apiKey, '$1****') : text;
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, SocketAddress } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { ValidationError } from '../errors.ts';
 
@@ -50,11 +50,19 @@ function normalizeRange(entry: string): string | undefined {
   const maxBits = family === 4 ? 32 : 128;
   if (family === 0 || rest !== undefined) return undefined;
   if (bits !== undefined && !(/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= maxBits)) return undefined;
-  if (bits === undefined || Number(bits) === maxBits) return spell(ipaddr.process(address));
-  const network = family === 4 ? ipaddr.IPv4.networkAddressFromCIDR(entry) : ipaddr.IPv6.networkAddressFromCIDR(entry);
-  return `${spell(network)}/${bits}`;
+  if (bits === undefined || Number(bits) === maxBits) return spell(address).replace(/^::ffff:(?=\d+\.)/, '');
+  if (family === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(entry)}/${bits}`;
+  return `${spell(ipaddr.IPv6.networkAddressFromCIDR(`${withoutDots(address)}/${bits}`).toString())}/${bits}`;
 }
 
-function spell(address: ipaddr.IPv4 | ipaddr.IPv6): string {
-  return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+function spell(address: string): string {
+  return new SocketAddress({ address, family: isIP(address) === 4 ? 'ipv4' : 'ipv6' }).address;
+}
+
+/** Writes the end of an IPv6 address in hexadecimal. The library takes ::192.0.2.7 for ::ffff:192.0.2.7. */
+function withoutDots(address: string): string {
+  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  });
 }

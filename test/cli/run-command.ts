@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { collectOutput } from '../support/process.ts';
+import { collectOutput, inheritedVariables } from '../support/process.ts';
 
 export const ownCheckout = join(import.meta.dirname, '../..');
 
@@ -23,8 +23,10 @@ export async function runCommand(
   args: string[],
   { input = '', settings = {}, checkout = ownCheckout }: CommandOptions = {},
 ): Promise<CommandResult> {
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], { cwd: folder, env: { PATH, HOME, ...settings } });
+  const child = spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], {
+    cwd: folder,
+    env: { ...inheritedVariables(), ...settings },
+  });
   child.stdin.end(input);
   const { ended, printed } = collectOutput(child);
   return { code: await ended, printed: printed() };

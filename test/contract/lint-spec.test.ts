@@ -26,8 +26,8 @@ interface InjectedError {
 const root = join(import.meta.dirname, '../..');
 /** The first test waits for the whole run of the linters. */
 const timeout = 180_000;
-// Redocly numbers its findings: "[1] file:line:column". Spectral and the search for merge keys print one finding per line.
-const startOfFinding = /^(?=\[\d+\] )|^(?= *\d+:\d+ )|^(?=openapi\/\S+:\d+ )/m;
+// Redocly numbers its findings: "[1] file:line:column". The others print one finding per line.
+const startOfFinding = /^(?=\[\d+\] )|^(?= *\d+:\d+ )|^(?=openapi\/\S+:\d+ )|^(?=(?:websites|monitoring) paths\.)/m;
 
 // Each error is in a part of the specs that the others do not change, so that a single run finds them all.
 const injectedErrors: InjectedError[] = [
@@ -303,6 +303,14 @@ const injectedErrors: InjectedError[] = [
     at: 'paths./websites/{id}.delete.responses[200].content.application/json',
   },
   {
+    title: 'a request example with a date that will pass',
+    file: 'monitoring/paths/keys.yaml',
+    find: "expires_at: '2099-12-31T23:00:00Z' }",
+    replacement: "expires_at: '2035-12-31T23:00:00Z' }",
+    rule: 'sitekeeper-request-dates',
+    at: 'paths./keys.post.requestBody.content.application/json.examples.deploy_script.value.expires_at',
+  },
+  {
     title: 'an error response that is plain JSON',
     file: 'shared/responses.yaml',
     find: 'The provider does not exist or belongs to another user. Both cases return the same response.\n  headers: *headers\n  content:\n    application/problem+json:',
@@ -342,6 +350,94 @@ const injectedErrors: InjectedError[] = [
     replacement: 'code: other_key',
     rule: 'sitekeeper-problem-example',
     at: 'paths./keys/{id}.delete.responses[403].content.application/problem+json.examples.not_your_key.value.type',
+  },
+  {
+    title: 'an error example with the path of another operation',
+    file: 'monitoring/paths/users.yaml',
+    find: 'instance: /api/users',
+    replacement: 'instance: /api/session',
+    rule: 'sitekeeper-example-instance',
+    at: 'paths./users.post.responses[403].content.application/problem+json.examples.signup_closed',
+  },
+  {
+    title: 'an error example with a scope that the operation does not require',
+    file: 'shared/responses.yaml',
+    find: 'the scope $scopes.',
+    replacement: 'the scope "websites:read".',
+    rule: 'sitekeeper-example-scope',
+    at: 'paths./monitors.get.responses[403].content.application/problem+json.examples.missing_scope',
+  },
+  {
+    title: 'an error example with a media type that the operation does not accept',
+    file: 'shared/responses.yaml',
+    find: 'accepts $mediaType',
+    replacement: 'accepts application/x-www-form-urlencoded',
+    rule: 'sitekeeper-example-media-type',
+    at: 'paths./session.post.responses[415].content.application/problem+json.examples.unsupported_media_type',
+  },
+  {
+    title: 'an error example with a media type that the operation does not return',
+    file: 'shared/responses.yaml',
+    find: 'returns application/json,',
+    replacement: 'returns text/html,',
+    rule: 'sitekeeper-example-media-type',
+    at: 'paths./keys.get.responses[406].content.application/problem+json.examples.not_acceptable',
+  },
+  {
+    title: 'an error example about a parameter that does not exist',
+    file: 'websites/paths/domain.yaml',
+    find: 'name: domain, code: invalid_domain',
+    replacement: 'name: host, code: invalid_domain',
+    rule: 'sitekeeper-example-input',
+    at: 'paths./domains/{domain}.get.responses[422].content.application/problem+json.examples.invalid_domain',
+  },
+  {
+    title: 'an error example about a field that does not exist',
+    file: 'monitoring/paths/monitors.yaml',
+    find: 'pointer: /friendly_name, code: required',
+    replacement: 'pointer: /name, code: required',
+    rule: 'sitekeeper-example-input',
+    at: 'paths./monitors.post.responses[422].content.application/problem+json.examples.two_errors',
+  },
+  {
+    title: 'an error example about an unknown field that does exist',
+    file: 'websites/paths/website.yaml',
+    find: 'pointer: /domain, code: unknown_field',
+    replacement: 'pointer: /favorite, code: unknown_field',
+    rule: 'sitekeeper-example-input',
+    at: 'paths./websites/{id}.put.responses[422].content.application/problem+json.examples.domain_immutable',
+  },
+  {
+    title: 'an error example about a duplicate key that does not exist',
+    file: 'shared/responses.yaml',
+    find: 'The key "$field" appears',
+    replacement: 'The key "url" appears',
+    rule: 'sitekeeper-example-input',
+    at: 'paths./users.post.responses[400].content.application/problem+json.examples.duplicate_key',
+  },
+  {
+    title: 'an error example about the limit of another kind of caller',
+    file: 'shared/responses.yaml',
+    find: 'for this $caller is',
+    replacement: 'for this key is',
+    rule: 'sitekeeper-example-caller',
+    at: 'paths./session.get.responses[429].content.application/problem+json.examples.rate_limited',
+  },
+  {
+    title: 'an error example with the code of another status',
+    file: 'monitoring/paths/check.yaml',
+    find: 'code: monitor_paused',
+    replacement: 'code: precondition_failed',
+    rule: 'sitekeeper-example-code',
+    at: 'paths./monitors/{id}/check.post.responses[409].content.application/problem+json.examples.monitor_paused',
+  },
+  {
+    title: 'an error example with a placeholder that has no value',
+    file: 'shared/responses.yaml',
+    find: 'The body is larger than 256 KiB.\n            instance',
+    replacement: 'The body of $id is larger than 256 KiB.\n            instance',
+    rule: 'sitekeeper-example-placeholder',
+    at: 'paths./users.post.responses[413].content.application/problem+json.examples.body_too_large',
   },
   {
     title: 'a reference that cannot be resolved',
@@ -445,7 +541,12 @@ test.for(injectedErrors)('the linter reports $title', { timeout }, async ({ rule
 });
 
 test('every custom rule has a test case', () => {
-  const customRules = readFileSync(join(root, '.spectral.yaml'), 'utf8').match(/^ {2}sitekeeper-[a-z-]+(?=:$)/gm) ?? [];
+  const rulesIn = (file: string, rule: RegExp) => readFileSync(join(root, file), 'utf8').match(rule) ?? [];
+  const customRules = [
+    ...rulesIn('.spectral.yaml', /(?<=^ {2})sitekeeper-[a-z-]+(?=:$)/gm),
+    ...rulesIn('openapi/tools/error-example-rules.ts', /(?<=')sitekeeper-[a-z-]+(?=')/g),
+  ];
   const tested = new Set(injectedErrors.map(({ rule }) => rule));
-  expect(customRules.map((rule) => rule.trim()).filter((rule) => !tested.has(rule))).toEqual([]);
+  expect(customRules).toContain('sitekeeper-example-instance');
+  expect(customRules.filter((rule) => !tested.has(rule))).toEqual([]);
 });

@@ -1,14 +1,22 @@
 // The problem examples in the contract must show what the service returns.
-import { describe, expect, test } from 'vitest';
-import type { ProblemCode } from '../../src/errors.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { InvalidRequest, type ProblemCode, type ValidationError } from '../../src/errors.ts';
 import { problems } from '../../src/http/problems.ts';
 import { operations } from '../support/contract-operations.ts';
+import { createDatabase } from '../support/database.ts';
+import { type Case, cases } from './dredd/cases.ts';
+import { check } from './dredd/check.ts';
+import { send } from './dredd/draft.ts';
+import { startEnvironment, type TestEnvironment } from './dredd/environment.ts';
+import { isExcluded } from './dredd/excluded.ts';
+import { prepare } from './dredd/prepare.ts';
 
 interface ProblemExample {
   title: string;
   status: number;
   detail: string;
   code: ProblemCode;
+  errors?: ValidationError[];
 }
 
 const examples = Object.values(operations).flatMap((operation) =>
@@ -37,5 +45,34 @@ describe.each([...Map.groupBy(examples, ({ id }) => id)])('%s', (_, own) => {
     const resource =
       /^(?:(?:API key|Monitor|Provider|Website) (?:\d+|"[^"]+") was not found|Provider \d+ is not assigned to monitor \d+)\.$/;
     expect(problem.detail).toMatch(resource);
+  });
+});
+
+test.each(examples.filter(({ problem }) => problem.errors))(
+  '$id $name has the detail that the service returns for its errors',
+  ({ problem }) => {
+    const { code, detail, errors = [] } = problem;
+    expect(detail).toBe(new InvalidRequest(errors, code as 'validation_failed').message);
+  },
+);
+
+describe('the service returns what the example shows', () => {
+  let environment: TestEnvironment;
+  beforeAll(async () => {
+    environment = await startEnvironment(await createDatabase());
+  });
+  afterAll(() => environment.stop());
+
+  const errors = cases.filter((testCase) => testCase.status >= 400 && !isExcluded(testCase));
+  // Examples with the same text are tested once. The run of Dredd (npm run contract) tests every example of every operation.
+  const textOf = ({ responseExample }: Case) => JSON.stringify({ ...responseExample?.value, instance: undefined });
+  const distinct = [...Map.groupBy(errors, textOf).values()].flatMap(([first]) => first ?? []);
+
+  test.each(distinct)('$operation.id $responseExample.name', async (testCase) => {
+    const draft = await prepare(testCase, environment);
+    const response = await send(draft);
+    draft.cleanUp?.();
+    const text = await response.text();
+    await check(draft, { status: response.status, headers: response.headers, text, body: JSON.parse(text) });
   });
 });

@@ -13,14 +13,18 @@ export interface RunningProcess {
 
 /** Runs the service as an operator does: as a separate process with only these settings, from this checkout or another one. */
 export function run(folder: string, settings: Record<string, string> = {}, args: string[] = [], checkout = ownCheckout): RunningProcess {
-  const { PATH, HOME } = process.env;
   return collectOutput(
     spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), ...args], {
       cwd: folder,
-      env: { PATH, HOME, ...settings },
+      env: { ...inheritedVariables(), ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
+}
+
+/** Returns the variables that the tests pass on: those that a process needs to start, and the clock that .ci/in-years sets. */
+export function inheritedVariables(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(PATH|HOME|LD_PRELOAD|FAKETIME.*)$/.test(name)));
 }
 
 /**

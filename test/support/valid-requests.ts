@@ -41,7 +41,7 @@ const builders: Record<OperationId, RequestBuilder> = {
   showWebsiteByDomain: async (sender) => ({ parameters: { domain: (await createWebsite(sender)).domain } }),
 
   listKeys: () => ({}),
-  createKey: (_, example) => ({ body: { ...example, ...(example.expires_at !== undefined && { expires_at: nextYear() }) } }),
+  createKey: () => ({}),
   deleteKey: async (sender) => ({ parameters: { id: await createKey(sender) } }),
 
   listMonitors: () => ({}),
@@ -97,13 +97,16 @@ export function encodeBody({ body: declared }: ContractOperation, body: Body): P
   return { form: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])) };
 }
 
-/** Adds an undeclared field to the body, or replaces a number in the path or query with text if there is no body. */
-export function withInvalidInput({ parameters, body }: ContractOperation, request: ValidRequest): ValidRequest {
-  if (body) return { ...request, ...(request.json ? { json: { ...request.json, nmae: 'x' } } : { form: { ...request.form, nmae: 'x' } }) };
-  const inPath = parameters.find((parameter) => parameter.in === 'path');
-  if (inPath) return { ...request, parameters: { [inPath.name]: 'not a number' } };
-  const number = parameters.find((parameter) => parameter.in === 'query' && parameter.schema.type === 'integer');
-  return { ...request, query: { [number?.name ?? '']: 'many' } };
+/** Makes the mistake that the examples of validation errors show: a misspelled field, or text instead of a number or domain. */
+export function withInvalidInput(operation: ContractOperation, request: ValidRequest): ValidRequest {
+  const [first, ...others] = Object.entries(request.json ?? request.form ?? {});
+  if (first) {
+    const misspelled = first[0].replace(/^(.)(.)(.)/, '$1$3$2');
+    return { ...request, ...encodeBody(operation, Object.fromEntries([[misspelled, first[1]], ...others])) };
+  }
+  const inPath = operation.parameters.find((parameter) => parameter.in === 'path');
+  if (inPath) return { ...request, parameters: { [inPath.name]: inPath.schema.type === 'integer' ? 'abc' : 'localhost' } };
+  return { ...request, query: { page: 'abc' } };
 }
 
 let count = 0;
@@ -155,8 +158,4 @@ async function signedIn({ service }: Sender): Promise<RequestParts> {
 
 function newEmail(): string {
   return `new${++count}@example.com`;
-}
-
-function nextYear(): string {
-  return new Date(Date.now() + 365 * 24 * 3600 * 1000).toISOString();
 }

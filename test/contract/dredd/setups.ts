@@ -80,7 +80,8 @@ export const setups: Record<string, Setup> = {
     draft.rawBody = '{"name": "x",}';
   },
   duplicate_key: (draft) => {
-    draft.rawBody = '{"url": "a", "url": "b"}';
+    const [field] = Object.keys(draft.request.json ?? {});
+    draft.rawBody = `{"${field}": "a", "${field}": "b"}`;
   },
 
   // 401
@@ -160,9 +161,8 @@ export const setups: Record<string, Setup> = {
   },
 
   // 422
-  validation_failed: (draft) => {
-    draft.request = withInvalidInput(draft.operation, draft.request);
-  },
+  validation_failed: sendInvalidInput,
+  invalid_domain: sendInvalidInput,
   bad_line: withBody({ exclude_ips: '192.0.2.7\nnot an address' }),
   bad_domain: withBody({ domain: '192.0.2.7' }),
   domain_immutable: withBody({ domain: 'other.example' }),
@@ -189,6 +189,12 @@ export const setups: Record<string, Setup> = {
   rate_limited: async (draft) => {
     draft.service = draft.environment.rateLimited;
     await send(draft);
+  },
+
+  // The session must still exist, so another operation uses up the limit.
+  'deleteSession rate_limited': async (draft) => {
+    draft.service = draft.environment.rateLimited;
+    await draft.service.anonymous.get('/api/session', { headers: draft.request.headers });
   },
 
   // 431
@@ -231,6 +237,10 @@ function withHeader(name: string, value: string): Setup {
   return ({ request }) => {
     request.headers[name] = value;
   };
+}
+
+function sendInvalidInput(draft: Draft) {
+  draft.request = withInvalidInput(draft.operation, draft.request);
 }
 
 function useRestrictedService(draft: Draft) {
