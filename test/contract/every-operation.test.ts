@@ -36,6 +36,24 @@ describe.each(Object.values(operations))('$id', (operation) => {
     expect(status).toBe(Number(Object.keys(responses).findLast((declared) => declared < '300')));
   });
 
+  if (operation.method === 'GET')
+    test('returns an ETag, and 304 to a client that has it', async () => {
+      const { user, request } = await prepare(operation);
+      const api = acceptsKeys ? user.api : service.anonymous;
+      const first = await send(api, operation, request);
+      expect(first.headers.get('ETag')).toMatch(/^"[\w.-]*[0-9a-f]{16}"$/);
+      const ifNoneMatch = { 'If-None-Match': '*' };
+      const { status, text } = await send(api, operation, { ...request, headers: { ...request.headers, ...ifNoneMatch } });
+      expect([status, text]).toEqual([304, '']);
+    });
+
+  test('returns 431 for more than 200 headers', async () => {
+    const { user, request } = await prepare(operation);
+    const headers = { ...request.headers, ...Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`X-Header-${index}`, '1'])) };
+    const api = acceptsKeys ? user.api : service.anonymous;
+    await expectRejected(user, 431, 'headers_too_large', () => send(api, operation, { ...request, headers }));
+  });
+
   if (credentials.length > 0)
     test('returns 401 without credentials', async () => {
       const { user, request } = await prepare(operation);

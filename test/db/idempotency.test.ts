@@ -187,7 +187,7 @@ test('no transaction is open before the work uses the database, so that hashing 
   const counted = countTransactions(service.database);
   const request = { userId: user.id, method: 'POST', path: '/test', key: 'k-lazy', content: '{}' };
   const secretKeys = [Buffer.alloc(32, 1)];
-  const result = await runIdempotent(counted.database, request, secretKeys, async (db) => {
+  const result = await runIdempotent<object>(counted.database, request, secretKeys, async (db) => {
     const before = counted.open();
     await db.query(sql('select 1'));
     return { before, after: counted.open() };

@@ -2,6 +2,8 @@
 // a new table without policies, or without rows to try them on, fails here.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PipelinedQuery } from '../../src/db/pipelined-query.ts';
+import type { Query } from '../../src/db/statement.ts';
 import type { ApiResponse } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
@@ -259,6 +261,15 @@ async function recordWithCachedKey(providerId: number, send: Send) {
 /** Returns the response, without what differs between any two requests, and the statements that were sent for it, in order. */
 async function record(providerId: number, send: Send) {
   const query = vi.spyOn(pg.Client.prototype, 'query');
+  const pipelined: string[] = [];
+  const queryFor = service.database.query.bind(service.database);
+  const queryOfUser = vi.spyOn(service.database, 'query').mockImplementation((userId) => {
+    const recorded: Query = (...statements) => {
+      pipelined.push(...statements.map(({ text }) => text));
+      return queryFor(userId)(...statements);
+    };
+    return recorded;
+  });
   try {
     const { status, headers, text, body } = await send(providerId);
     const variable = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
@@ -268,14 +279,17 @@ async function record(providerId: number, send: Send) {
         text: text.replace(body.request_id, '…').replace(`Provider ${providerId} `, 'Provider … '),
         headers: [...headers].filter(([name]) => !variable.includes(name)),
       },
-      statements: query.mock.calls.map(([statement]) => withoutValues(statement)),
+      statements: [...query.mock.calls.map(([statement]) => withoutValues(statement)), ...pipelined],
     };
   } finally {
     query.mockRestore();
+    queryOfUser.mockRestore();
   }
 }
 
+/** The texts of a pipelined query are recorded separately, because it does not show them. */
 function withoutValues(statement: unknown): string {
+  if (statement instanceof PipelinedQuery) return 'pipelined';
   const text = typeof statement === 'string' ? statement : (statement as { text?: string })?.text;
   if (text === undefined) throw new Error('A statement has no text.');
   return text.replace(/'(?:[^']|'')*'/g, '?');

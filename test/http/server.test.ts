@@ -38,7 +38,7 @@ function expectProblem(response: RawResponse, status: number, code: string, titl
   });
 }
 
-test.each([
+test.each<[string, string, string]>([
   ['text that is not HTTP', 'NOT HTTP\r\n\r\n', 'The request is not valid HTTP.'],
   ['a body that ends before its Content-Length', `POST / HTTP/1.1\r\n${host}Content-Length: 9\r\n\r\n{}`, 'The request is not valid HTTP.'],
   ['a request without Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 'The Host header is missing.'],
@@ -47,7 +47,7 @@ test.each([
   ['the same Host twice', 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', repeatedHost],
   ['two Host headers with HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a.example\r\nHost: b.example\r\n\r\n', repeatedHost],
   ...['a b', 'a/b', 'a@b', 'a,b c', 'http://a.example', 'a:b', 'a:123456', '[::1', '::1', 'ü.example', 'a\\b', 'a?b', 'a#b'].map(
-    (name) => [`the Host ${name}`, `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, invalidHost] as const,
+    (name) => [`the Host ${name}`, `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, invalidHost] as [string, string, string],
   ),
   ['a proxy request', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'This service is not a proxy.'],
 ])('returns 400 for %s', async (_, request, detail) => {
