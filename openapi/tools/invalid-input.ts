@@ -10,7 +10,7 @@ interface InvalidInput {
 
 /**
  * Returns a mistake that a request to the operation can contain, and what the service says about it: a misspelled field of the
- * body, or else a number that is text. It is undefined if the operation has neither.
+ * body, or else a number that is text, or else a long header. It is undefined if the operation has none of them.
  */
 export function invalidInputOf(document: Document, operation: Operation): InvalidInput | undefined {
   const [field] = Object.keys(operation.body?.example ?? {});
@@ -22,6 +22,13 @@ export function invalidInputOf(document: Document, operation: Operation): Invali
     ]);
   }
   const number = operation.parameters.find(({ schema }) => schema?.type === 'integer' && !schema.enum);
+  const header = operation.parameters.find((parameter) => parameter.in === 'header' && parameter.schema?.maxLength !== undefined);
+  if (!number && header) {
+    const message = `must have at most ${header.schema.maxLength} characters`;
+    return describe('A header that is too long', examplePath(operation), [
+      { in: 'header', name: header.name, code: 'max_length', message },
+    ]);
+  }
   if (!number) return undefined;
   const instance = examplePath(operation, number.in === 'path' ? { [number.name]: 'abc' } : {});
   return describe('A parameter of the wrong type', instance, [
@@ -30,7 +37,9 @@ export function invalidInputOf(document: Document, operation: Operation): Invali
 }
 
 function describe(summary: string, instance: string, errors: Json[]): InvalidInput {
-  const list = errors.map(({ in: location, pointer, name, message }) => `${pointer ?? `the ${location} parameter "${name}"`} ${message}`);
+  const place = ({ in: location, pointer, name }: Json) =>
+    pointer ?? (location === 'header' ? `the header "${name}"` : `the ${location} parameter "${name}"`);
+  const list = errors.map((error) => `${place(error)} ${error.message}`);
   const count = errors.length === 1 ? '1 validation error' : `${errors.length} validation errors`;
   return { summary, instance, detail: `The request has ${count}: ${list.join('; ')}.`, errors };
 }

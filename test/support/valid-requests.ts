@@ -106,7 +106,8 @@ export function withInvalidInput(operation: ContractOperation, request: ValidReq
   }
   const inPath = operation.parameters.find((parameter) => parameter.in === 'path');
   if (inPath) return { ...request, parameters: { [inPath.name]: inPath.schema.type === 'integer' ? 'abc' : 'localhost' } };
-  return { ...request, query: { page: 'abc' } };
+  if (operation.parameters.some((parameter) => parameter.in === 'query')) return { ...request, query: { page: 'abc' } };
+  return { ...request, headers: { ...request.headers, 'If-None-Match': 'x'.repeat(1025) } };
 }
 
 let count = 0;
