@@ -44,7 +44,8 @@ function cutText(text: string, limit: number): string {
 }
 
 /** An enum needs no maximum length. A text without any limit, such as a constant, is not cut. */
-function textLimits({ maxLength, enum: values, oneOf, anyOf }: BodySchema): number[] {
+function textLimits({ type = 'string', maxLength, enum: values, oneOf, anyOf }: BodySchema): number[] {
+  if (type !== 'string') return [];
   if (maxLength !== undefined) return [maxLength];
   if (values) return values.map((value) => String(value).length);
   return oneOf || anyOf ? [] : [Number.POSITIVE_INFINITY];

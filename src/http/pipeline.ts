@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Document } from 'openapi-backend';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { anonymous, type Caller } from '../auth/caller.ts';
+import { anonymous, type Caller, revokedCredential } from '../auth/caller.ts';
 import { ProblemError, RetryLaterError, UnknownPath } from '../errors.ts';
 import type { RateLimitStatus, RateLimits } from '../limits/rate-limits.ts';
 import { readBody, requireMediaType } from './body.ts';
@@ -70,20 +70,21 @@ async function authenticate(operation: Operation, ctx: Context, deps: PipelineDe
     return anonymous;
   }
   let caller: Caller;
-  // A lookup in the database counts toward the limit of the address until the credential turns out to be valid.
-  let counted: RateLimitStatus | undefined;
+  // Each lookup of an unknown credential costs a query, so an address has a limited number of them. Valid ones do not count.
+  let lookedUp = false;
   const beforeLookup = async () => {
-    counted = await deps.rateLimits.countAddress(deps.clientAddress(ctx));
-    enforceRateLimit(ctx, counted);
+    lookedUp = true;
+    if (!(await deps.rateLimits.countLookup(deps.clientAddress(ctx)))) throw revokedCredential('key');
   };
   try {
     const credentials = { authorization: authorizationHeaders(ctx), sessionToken: deps.sessionCookie.read(ctx) };
     const acceptsKeys = operation.credentials.includes('bearerKey');
     caller = await deps.authenticator.authenticate(credentials, { acceptsKeys, beforeLookup });
   } catch (error) {
-    return rejectAnonymous(error, ctx, deps, counted);
+    if (lookedUp && !isClientError(error)) await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
+    return rejectAnonymous(error, ctx, deps);
   }
-  if (counted) await deps.rateLimits.refundAddress(deps.clientAddress(ctx));
+  if (lookedUp) await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
   ctx.state.caller = caller;
   enforceRateLimit(ctx, await deps.rateLimits.countCaller(caller));
   return caller;
@@ -99,14 +100,15 @@ function authorizationHeaders({ req: { headers, rawHeaders } }: Context): string
  * Rejects a request whose caller is not known. It counts toward the limit of the address, and a client over that limit gets
  * 429 instead. Errors of the service itself do not count.
  */
-async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps, counted?: RateLimitStatus): Promise<never> {
-  const isClientError = error instanceof ProblemError && !(error instanceof RetryLaterError);
-  const isOurs = !isClientError && !(error instanceof RetryLaterError && error.code === 'rate_limited');
-  if (counted && isOurs) await deps.rateLimits.refundAddress(deps.clientAddress(ctx));
-  const status = counted ?? (await deps.rateLimits.countAddress(deps.clientAddress(ctx), isClientError ? 1 : 0));
-  if (isClientError) enforceRateLimit(ctx, status);
+async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps): Promise<never> {
+  const status = await deps.rateLimits.countAddress(deps.clientAddress(ctx), isClientError(error) ? 1 : 0);
+  if (isClientError(error)) enforceRateLimit(ctx, status);
   else setRateLimitHeaders(ctx, status);
   throw error;
+}
+
+function isClientError(error: unknown): boolean {
+  return error instanceof ProblemError && !(error instanceof RetryLaterError);
 }
 
 async function handleUndeclaredMethod(allow: string[], ctx: Context, deps: PipelineDeps) {

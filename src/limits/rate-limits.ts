@@ -33,6 +33,7 @@ export class RateLimits {
   readonly #session: Limit;
   readonly #user: Limit;
   readonly #address: Limit;
+  readonly #lookup: Limit;
   readonly #policies: { key: string; session: string; address: string };
 
   constructor(perMinute: number, limiters: Limiters) {
@@ -41,6 +42,7 @@ export class RateLimits {
     this.#session = limit('session', perMinute);
     this.#user = limit('user', perMinute * 2);
     this.#address = limit('address', Math.max(1, Math.round(perMinute / 10)));
+    this.#lookup = limit('lookup', perMinute);
     this.#policies = {
       key: policyOf(this.#key, this.#user),
       session: policyOf(this.#session, this.#user),
@@ -58,9 +60,14 @@ export class RateLimits {
     return { policy: key ? this.#policies.key : this.#policies.session, tightest };
   }
 
-  /** Takes back one request. */
-  async refundAddress(address: string): Promise<void> {
-    await this.#address.limiter.reward(networkOf(address));
+  /** Counts the lookup of a credential, and returns whether the address can have one. */
+  async countLookup(address: string): Promise<boolean> {
+    return !(await count(this.#lookup, networkOf(address))).isExceeded;
+  }
+
+  /** Takes back the lookup of a credential that turned out to be valid. */
+  async refundLookup(address: string): Promise<void> {
+    await this.#lookup.limiter.reward(networkOf(address));
   }
 
   /** With 0 points it only reads the state. */

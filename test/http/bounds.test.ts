@@ -43,11 +43,9 @@ describe('cutToBounds', () => {
     expect(cut(Array(5000).fill('x'.repeat(50)), schema)).toEqual(Array(3).fill('x'.repeat(10)));
   });
 
-  test('keeps all known fields and 101 unknown ones, with null as their value', () => {
-    const unknown = Array.from({ length: 5000 }, (_, index) => [`f${index}`, { nested: ['x'.repeat(100)] }]);
-    const kept = cut({ ...Object.fromEntries(unknown), name: 'a' }, { properties: { name: { type: 'string', maxLength: 5 } } }) as object;
-    expect(Object.keys(kept)).toHaveLength(102);
-    expect(kept).toMatchObject({ name: 'a', f0: null, f100: null });
+  test('keeps all fields, with null as the value of unknown ones', () => {
+    const value = { name: 'a', unknown: { nested: ['x'.repeat(5000)] } };
+    expect(cut(value, { properties: { name: { type: 'string', maxLength: 5 } } })).toEqual({ name: 'a', unknown: null });
   });
 
   test('applies the most generous limit of several variants', () => {
@@ -83,7 +81,7 @@ describe('a large body', () => {
     ['a list in place of a text', { ...monitor, friendly_name: Array(50_000).fill(1) }, '/friendly_name', 'type'],
     [
       'an object in place of a boolean',
-      { ...monitor, is_active: Object.fromEntries(Array.from({ length: 9000 }, (_, n) => [n, n])) },
+      { ...monitor, is_active: Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`field ${n}`, n])) },
       '/is_active',
       'type',
     ],

@@ -86,7 +86,7 @@ test('the detail lists the first five errors and the number of the others', asyn
 test.each([
   [100, 'The request has 100 validation errors: ', '; and 95 more.'],
   [101, 'The request has more than 100 validation errors, of which the first 100 are listed: ', '; and more.'],
-  [20_000, 'The request has more than 100 validation errors, of which the first 100 are listed: ', '; and more.'],
+  [998, 'The request has more than 100 validation errors, of which the first 100 are listed: ', '; and more.'],
 ])('422 for %i unknown fields lists the first 100', async (count, start, end) => {
   const unknown = Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
   const { status, body } = await user.api.post('/api/monitors', {
@@ -97,6 +97,15 @@ test.each([
     Array.from({ length: 100 }, (_, index) => `/f${index}`),
   ]);
   expect([body.detail.slice(0, start.length), body.detail.slice(-end.length)]).toEqual([start, end]);
+});
+
+test('422 for more than 1,000 fields in all, also nested ones, lists one error', async () => {
+  const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
+  for (const json of [fields(1001), { a: fields(500), b: fields(499) }, fields(20_000)]) {
+    const { status, body } = await user.api.post('/api/monitors', { json });
+    const error = { in: 'body', pointer: '', code: 'max_properties', message: 'must have at most 1000 fields' };
+    expect([status, body.errors]).toEqual([422, [error]]);
+  }
 });
 
 test('limits the size of a 422 response, whatever the body contains', async () => {

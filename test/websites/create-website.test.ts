@@ -272,11 +272,20 @@ describe('body', () => {
     ]);
   });
 
-  test('422 for 30,000 unknown fields lists the first 100 and says that there are more', async () => {
-    const { status, body } = await create(`domain=a.example&${Array.from({ length: 30_000 }, (_, index) => `f${index}`).join('&')}`);
+  test('422 for 999 unknown fields lists the first 100 and says that there are more', async () => {
+    const { status, body } = await create(`domain=a.example&${Array.from({ length: 999 }, (_, index) => `f${index}`).join('&')}`);
     const names = Array.from({ length: 100 }, (_, index) => `/f${index}`);
     expect([status, body.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([422, names]);
     expect(body.detail).toMatch(/^The request has more than 100 validation errors, of which the first 100 are listed: .*; and more\.$/);
+  });
+
+  test('422 for more than 1,000 fields lists one error, wherever the known fields are', async () => {
+    const unknown = Array.from({ length: 30_000 }, (_, index) => `f${index}`).join('&');
+    for (const form of [`domain=a.example&${unknown}`, `${unknown}&domain=a.example`]) {
+      const { status, body } = await create(form);
+      const error = { in: 'body', pointer: '', code: 'max_properties', message: 'must have at most 1000 fields' };
+      expect([status, body.errors]).toEqual([422, [error]]);
+    }
   });
 
   test('returns 422 for NUL characters', async () => {
