@@ -78,5 +78,6 @@ if (import.meta.main) {
     mkdirSync(join(root, 'openapi/released'), { recursive: true });
     for (const [index, api] of apis.entries()) writeFileSync(releasedFile(api), `${JSON.stringify(current[index], null, 2)}\n`);
     console.log(`Released: ${current[0]?.info.version}.`);
-  } else console.log(`The contract version ${current[0]?.info.version} matches the changes since the last release.`);
+  } else if (released.length === 0) console.log('There is no released contract yet, so every change is allowed.');
+  else console.log(`The contract version ${current[0]?.info.version} matches the changes since the last release.`);
 }

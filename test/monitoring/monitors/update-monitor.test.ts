@@ -65,7 +65,7 @@ describe('fields', () => {
     [{ id: null }, 'must be an integer'],
     [{ status: 'sideways' }, 'must be one of pending, up, down, paused'],
     [{ status: null }, 'must be one of pending, up, down, paused'],
-    [{ last_checked_at: 'yesterday' }, 'must be a date and time such as 2099-01-31T00:00:00Z'],
+    [{ last_checked_at: 'yesterday' }, 'must be a date and time such as 2099-12-31T00:00:00Z'],
     [{ last_response_time_ms: -1 }, 'must be at least 0'],
     [{ last_error: 503 }, 'must be a string'],
     [{ created_at: null }, 'must be a string'],

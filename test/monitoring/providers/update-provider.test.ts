@@ -65,7 +65,7 @@ describe('fields', () => {
     ['email', 'provider_type', '', 'must be one of email, slack, telegram, sms'],
     ['email', 'id', 'first', 'must be an integer'],
     ['email', 'id', null, 'must be an integer'],
-    ['email', 'created_at', 'yesterday', 'must be a date and time such as 2099-01-31T00:00:00Z'],
+    ['email', 'created_at', 'yesterday', 'must be a date and time such as 2099-12-31T00:00:00Z'],
     ['email', 'updated_at', null, 'must be a string'],
     ['email', 'colour', 'red', 'is not a known field'],
     ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
