@@ -63,10 +63,9 @@ guarantee(
       `lateness p50 ${seconds(p50)}, p99 ${seconds(p99)} over ${latenessMs.length} checks, ` +
       `longest gap ${seconds(Math.max(...gapsMs))}; at once: ${tarpit.mostConnections} hostile checks, ` +
       `${tarpit.mostPerHost} on one host, ${tarpit.mostPerUser} of one user`;
-    console.log(measured);
     // Two checks of each monitor are due in this time. The goal is 2 s; the rest is for a slow machine.
-    expect(latenessMs.length).toBeGreaterThanOrEqual(checkedAt.size * 2);
-    expect(p99).toBeLessThan(5000);
+    expect(latenessMs.length, measured).toBeGreaterThanOrEqual(checkedAt.size * 2);
+    expect(p99, measured).toBeLessThan(5000);
     expect(tarpit.mostPerHost).toBeLessThanOrEqual(10);
     expect(tarpit.mostConnections).toBeGreaterThan(100);
     return measured;

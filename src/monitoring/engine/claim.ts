@@ -28,6 +28,8 @@ export interface FairClaims {
   claims: Claim[];
   /** Whether more monitors may be due that could be claimed now. */
   hasMore: boolean;
+  /** Whether a user with due monitors got no slot. */
+  needsSlots: boolean;
   /** Where the search for users continues next time. */
   continueAfter: number;
 }
@@ -50,7 +52,12 @@ export async function claimFairly(
     running: countBy(runningByUser.get(userId) ?? [], ({ host }) => host),
   }));
   const claims = shares.length > 0 ? await claimDueMonitors(em, shares) : [];
-  return { claims, hasMore: continueAfter !== undefined || mayHaveMore(shares, claims), continueAfter: continueAfter ?? 0 };
+  return {
+    claims,
+    hasMore: continueAfter !== undefined || mayHaveMore(shares, claims),
+    needsSlots: shares.length < userIds.length,
+    continueAfter: continueAfter ?? 0,
+  };
 }
 
 /** Whether a user's whole share was used, or a host got its last check: quick checks end before the next claim. */

@@ -39,6 +39,8 @@ export class Engine {
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
   readonly #suspension = new SuspensionDetector();
+  /** If users wait for slots: when to claim again, or how many running checks must be left before. */
+  #claimAgain: { atMs: number; running: number } | undefined;
   /** The user after whom the next claim looks for due monitors. */
   #afterUserId = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -75,13 +77,15 @@ export class Engine {
       this.#abandonTimedOut();
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
-      if (freeSlots <= 0) return busyMs;
+      if (freeSlots <= 0 || this.#waitsForSlots()) return busyMs;
       if (this.#stopped) return idleMs;
       const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
-      const { claims, hasMore, continueAfter } = await this.#deps.database.asEngine((em) => claimFairly(em, request));
+      const { claims, hasMore, needsSlots, continueAfter } = await this.#deps.database.asEngine((em) => claimFairly(em, request));
       this.#afterUserId = continueAfter;
       this.#startChecks(claims);
-      return hasMore ? busyMs : idleMs;
+      const batch = Math.ceil(this.#deps.concurrency / 20);
+      this.#claimAgain = needsSlots ? { atMs: performance.now() + idleMs, running: this.#running.size - batch } : undefined;
+      return hasMore || needsSlots ? busyMs : idleMs;
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
       this.#deps.log.warn(
@@ -92,6 +96,11 @@ export class Engine {
       );
       return idleMs;
     }
+  }
+
+  /** Slots become free one by one. Claiming for each of them would keep the database busy, so a batch of them is collected. */
+  #waitsForSlots(): boolean {
+    return this.#claimAgain !== undefined && performance.now() < this.#claimAgain.atMs && this.#running.size > this.#claimAgain.running;
   }
 
   /** Keeps results that cannot be written now: repeating the checks would have to wait until the leases expire. */

@@ -53,16 +53,18 @@ test('users share the free slots, and some stay free for those who come later', 
   // The monitors of one user have waited longer than all others.
   await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
   for (const { id } of others) await database.asEngine((em) => makeOverdue(em, id));
-  const { claims, hasMore } = await database.asEngine((em) => claimFairly(em, { freeSlots: 130, running: [], afterUserId: 0 }));
+  const first = await database.asEngine((em) => claimFairly(em, { freeSlots: 130, running: [], afterUserId: 0 }));
+  const { claims, hasMore, needsSlots } = first;
   const counts = [user, ...others].map(({ id }) => claims.filter(({ userId }) => userId === id).length);
   expect(counts).toEqual([40, 40, 40]);
-  expect(hasMore).toBe(true);
+  expect([hasMore, needsSlots]).toEqual([true, false]);
 
   const newcomer = await service.createUser();
   await createMonitors(database, newcomer.id, 5);
   await database.asEngine((em) => makeOverdue(em, newcomer.id));
   const next = await database.asEngine((em) => claimFairly(em, { freeSlots: 10, running: claims, afterUserId: 0 }));
   expect(next.claims.map(({ userId }) => userId)).toEqual(Array(5).fill(newcomer.id));
+  expect([next.hasMore, next.needsSlots]).toEqual([false, true]);
 });
 
 test('finds the users with due monitors behind thousands that have waited longer', async () => {
