@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
-import { InvalidRequest, ProblemError } from '../errors.ts';
+import { InvalidRequest, ProblemError, type ValidationError } from '../errors.ts';
 import type { Operation } from './contract.ts';
 import { type FormField, parseUrlencoded, tooManyFields } from './urlencoded.ts';
 
@@ -11,16 +11,18 @@ export type Body = ({ json: unknown } | { form: FormField[] }) & { bytes: number
 
 /** No body of the contract has that many fields. */
 const maxFields = 1000;
+/** Strings and brackets. */
+const maxTokens = 10_000;
 
-// koa-body only reads the bytes ('binary' maps each byte to one character). They are decoded and parsed below, with stricter
-// rules than those of its parsers.
+// koa-body only reads the bytes, because no encoding is set. They are decoded and parsed below, with stricter rules than those
+// of its parsers. Its decoder would also load the tables of all encodings, which blocks the first request.
 const readBytes = koaBody({
   json: false,
   urlencoded: false,
   text: true,
   textTypes: ['application/json', 'application/x-www-form-urlencoded'],
   textLimit: maxBodyBytes,
-  encoding: 'binary',
+  encoding: '' as never,
   parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
 });
 
@@ -61,7 +63,7 @@ async function bytesOf(ctx: Context): Promise<Buffer> {
     if (type === 'request.aborted') throw new ProblemError('malformed_request', 'The body ended before its Content-Length was reached.');
     throw new ProblemError('malformed_encoding', 'The body does not match its Content-Encoding.');
   }
-  return Buffer.from((ctx.request as { body?: string }).body ?? '', 'binary');
+  return (ctx.request.body as unknown as Buffer | undefined) ?? Buffer.alloc(0);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -89,43 +91,30 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. Throws if there
- * are too many keys, because comparing and validating them would take long. `text` is valid JSON, so looking at its strings and brackets is enough. This is our own code, because the parsers that report duplicates
+ * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. Throws if the body
+ * has more fields or values than any in the contract, because comparing and validating them would take long. `text` is valid
+ * JSON, so looking at its strings and brackets is enough. This is our own code, because the parsers that report duplicates
  * either accept equal values or recurse once per level.
  */
 function findDuplicateKey(text: string): string | undefined {
   /** The keys of each open object. An array has an entry as well, which stays empty. */
   const open: (Set<string> | undefined)[] = [];
-  let fields = 0;
-  for (let index = 0; index < text.length; index++) {
-    const character = text[index];
-    if (character === '{' || character === '[') open.push(undefined);
-    else if (character === '}' || character === ']') open.pop();
-    else if (character === '"') {
-      const end = endOfString(text, index);
-      if (isFollowedByColon(text, end)) {
-        if (++fields > maxFields) throw new InvalidRequest([tooManyFields(maxFields)]);
-        const quoted = text.slice(index, end);
-        const key = JSON.parse(quoted) as string;
-        const keys = open.at(-1) ?? new Set();
-        if (keys.has(key)) return quoted;
-        open[open.length - 1] = keys.add(key);
-      }
-      index = end - 1;
+  let [fields, tokens] = [0, 0];
+  for (const [token, colon] of text.matchAll(/[{}[\]]|"(?:[^"\\]+|\\.)*"(\s*:)?/g)) {
+    if (colon) fields++;
+    if (fields > maxFields) throw new InvalidRequest([tooManyFields(maxFields)]);
+    if (++tokens > maxTokens) throw new InvalidRequest([tooComplex]);
+    if (token === '{' || token === '[') open.push(undefined);
+    else if (token === '}' || token === ']') open.pop();
+    else if (colon) {
+      const quoted = token.slice(0, -colon.length);
+      const key = JSON.parse(quoted) as string;
+      const keys = open.at(-1) ?? new Set();
+      if (keys.has(key)) return quoted;
+      open[open.length - 1] = keys.add(key);
     }
   }
   return undefined;
 }
 
-/** Returns the index after the closing quote of the string that starts at `start`. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
-  return index + 1;
-}
-
-function isFollowedByColon(text: string, start: number): boolean {
-  let index = start;
-  while (text[index] === ' ' || text[index] === '\n' || text[index] === '\r' || text[index] === '\t') index++;
-  return text[index] === ':';
-}
+const tooComplex: ValidationError = { in: 'body', pointer: '', code: 'max_items', message: 'must not have that many values' };

@@ -10,7 +10,7 @@ export default defineConfig({
     reporters: ['default', new GuaranteeTable(19)],
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    // Some tests load the machine on purpose. Side by side they would distort each other's measurements.
-    maxWorkers: 1,
+    // Most of the time the tests wait for checks and timeouts. With more files at a time they would distort the measurements.
+    maxWorkers: 2,
   },
 });
