@@ -77,6 +77,7 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 function parseJson(text: string): unknown {
+  rejectComplex(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -90,20 +91,29 @@ function parseJson(text: string): unknown {
   return value;
 }
 
+/** The strings and brackets of JSON. A key has a colon. */
+const jsonTokens = /[{}[\]]|"(?:[^"\\]+|\\.)*"(\s*:)?/g;
+
+/** Rejects a body that has more fields or values than any in the contract, before parsing it takes long. */
+function rejectComplex(text: string) {
+  let [fields, tokens] = [0, 0];
+  for (const [, colon] of text.matchAll(jsonTokens)) {
+    if (colon && ++fields > maxFields) throw new InvalidRequest([tooManyFields(maxFields)]);
+    if (++tokens > maxTokens) throw new InvalidRequest([tooManyValues]);
+  }
+}
+
+const tooManyValues: ValidationError = { in: 'body', pointer: '', code: 'max_items', message: 'must not have that many values' };
+
 /**
- * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. Throws if the body
- * has more fields or values than any in the contract, because comparing and validating them would take long. `text` is valid
+ * Returns the first key, in quotes, that an object contains twice; JSON.parse silently keeps the last one. `text` is valid
  * JSON, so looking at its strings and brackets is enough. This is our own code, because the parsers that report duplicates
  * either accept equal values or recurse once per level.
  */
 function findDuplicateKey(text: string): string | undefined {
   /** The keys of each open object. An array has an entry as well, which stays empty. */
   const open: (Set<string> | undefined)[] = [];
-  let [fields, tokens] = [0, 0];
-  for (const [token, colon] of text.matchAll(/[{}[\]]|"(?:[^"\\]+|\\.)*"(\s*:)?/g)) {
-    if (colon) fields++;
-    if (fields > maxFields) throw new InvalidRequest([tooManyFields(maxFields)]);
-    if (++tokens > maxTokens) throw new InvalidRequest([tooComplex]);
+  for (const [token, colon] of text.matchAll(jsonTokens)) {
     if (token === '{' || token === '[') open.push(undefined);
     else if (token === '}' || token === ']') open.pop();
     else if (colon) {
@@ -116,5 +126,3 @@ function findDuplicateKey(text: string): string | undefined {
   }
   return undefined;
 }
-
-const tooComplex: ValidationError = { in: 'body', pointer: '', code: 'max_items', message: 'must not have that many values' };

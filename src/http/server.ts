@@ -61,12 +61,12 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   let url = publicUrl ?? '';
   let handler: RequestListener = (request, response) => respondUnavailable(request, response, 'The service is starting.', url);
   const unread = new UnreadResponses();
-  const onRequest: RequestListener = (request, response) => {
+  const onRequest: RequestListener = oneAtATime((request, response) => {
     unread.watch(response);
     const problem = protocolProblem(request);
     if (problem) respondWithProblem(request, response, problem, url);
     else handler(request, response);
-  };
+  });
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -111,6 +111,26 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       clearInterval(idle);
       clearTimeout(timeout);
     },
+  };
+}
+
+/**
+ * Handles the requests of a connection one after the other. A client can send the next one before it has read the response, and
+ * Node would handle all of them at once and keep the responses in memory.
+ */
+function oneAtATime(handle: RequestListener): RequestListener {
+  const last = new WeakMap<Socket, ServerResponse>();
+  return (request, response) => {
+    const { socket } = request;
+    const previous = last.get(socket);
+    last.set(socket, response);
+    if (!previous || previous.writableFinished || previous.destroyed) return handle(request, response);
+    socket.pause();
+    previous.once('close', () => {
+      if (socket.destroyed) return;
+      socket.resume();
+      handle(request, response);
+    });
   };
 }
 

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { FairSlots } from '../../src/limits/fair-slots.ts';
+
+const generous = { maxWaiting: 1000, maxWaitMs: 60_000 };
+
+/** Work that ends when it is told to. */
+function manualWork() {
+  const started: string[] = [];
+  const ends: (() => void)[] = [];
+  const work = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      started.push(name);
+      ends.push(() => resolve(name));
+    });
+  return {
+    started,
+    work,
+    /** Ends the oldest running work, and lets the next one start. */
+    async endOne() {
+      ends.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test('free slots go to the owners in turn, however much of one owner waits', async () => {
+  const slots = new FairSlots({ slots: 1, ...generous });
+  const { started, work, endOne } = manualWork();
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => slots.run(name[0] ?? '', work(name)));
+  for (let index = 0; index < all.length; index++) await endOne();
+  expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+  expect(await Promise.all(all)).toHaveLength(7);
+});
+
+test('runs as many at a time as there are slots, and only some of one owner', async () => {
+  const slots = new FairSlots({ slots: 3, slotsPerOwner: 2, ...generous });
+  const { started, work, endOne } = manualWork();
+  const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => slots.run(name[0] ?? '', work(name)));
+  expect(started).toEqual(['a1', 'a2', 'b1']);
+  for (let index = 0; index < all.length; index++) await endOne();
+  expect(started.toSorted()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+  await Promise.all(all);
+});
+
+test('work that fails frees its slot', async () => {
+  const slots = new FairSlots({ slots: 1, ...generous });
+  const failing = slots.run('a', () => Promise.reject(new Error('failed')));
+  const next = slots.run('a', async () => 'done');
+  await expect(failing).rejects.toThrow('failed');
+  expect(await next).toBe('done');
+});
+
+test('rejects work of an owner who has too much waiting, and accepts that of others', async () => {
+  const slots = new FairSlots({ slots: 1, maxWaiting: 2, maxWaitMs: 60_000 });
+  const { work, endOne } = manualWork();
+  const accepted = ['a1', 'a2', 'a3'].map((name) => slots.run('a', work(name)));
+  await expect(slots.run('a', work('a4'))).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 });
+  accepted.push(slots.run('b', work('b1')));
+  for (let index = 0; index < 4; index++) await endOne();
+  expect(await Promise.all(accepted)).toEqual(['a1', 'a2', 'a3', 'b1']);
+});
+
+test('work that waits for too long is rejected and never runs', async () => {
+  const slots = new FairSlots({ slots: 1, maxWaiting: 10, maxWaitMs: 20 });
+  const { started, work, endOne } = manualWork();
+  const first = slots.run('a', work('a1'));
+  await expect(slots.run('b', work('b1'))).rejects.toMatchObject({ code: 'unavailable' });
+  await endOne();
+  expect(await first).toBe('a1');
+  const last = slots.run('b', work('b2'));
+  await endOne();
+  expect(await last).toBe('b2');
+  expect(started).toEqual(['a1', 'b2']);
+});
