@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { ProblemError } from '../errors.ts';
+import { FairSlots } from '../limits/fair-slots.ts';
 import { isWellFormedKey } from './api-key.ts';
 import { type Caller, revokedCredential } from './caller.ts';
 import { allScopes, type Scope } from './scopes.ts';
@@ -43,6 +44,10 @@ export class Authenticator {
   readonly #lastUsedWrites = new LRUCache<string, number>({ max: 10_000 });
   readonly #unknown = new LRUCache<string, true>({ max: 10_000, ttl: unknownMs });
   readonly #familiar = new LRUCache<string, true>({ max: 10_000, ttl: familiarMs });
+  /** Concurrent requests with the same credential share one lookup. */
+  readonly #running = new Map<string, Promise<CachedCaller | undefined>>();
+  /** Familiar credentials do not wait behind a flood of invented ones, and neither take all connections. */
+  readonly #lookups = new FairSlots({ slots: 4, maxWaiting: 1000, maxWaitMs: 5000 });
 
   private constructor(database: Database, log: Logger, now: () => number) {
     this.#database = database;
@@ -105,8 +110,11 @@ export class Authenticator {
     find: () => Promise<CachedCaller | undefined>,
   ): Promise<CachedCaller | undefined> {
     if (this.#unknown.has(hash)) return undefined;
-    if (!this.#familiar.has(hash)) await beforeLookup();
-    const found = await find();
+    const isFamiliar = this.#familiar.has(hash);
+    if (!isFamiliar) await beforeLookup();
+    const running = this.#running.get(hash) ?? this.#lookups.run(isFamiliar ? 'familiar' : 'unknown', find);
+    this.#running.set(hash, running);
+    const found = await running.finally(() => this.#running.delete(hash));
     if (found) this.#familiar.set(hash, true);
     else {
       this.#familiar.delete(hash);
