@@ -111,8 +111,11 @@ export class Authenticator {
   ): Promise<CachedCaller | undefined> {
     if (this.#unknown.has(hash)) return undefined;
     const isFamiliar = this.#familiar.has(hash);
-    if (!isFamiliar) await beforeLookup();
-    const running = this.#running.get(hash) ?? this.#lookups.run(isFamiliar ? 'familiar' : 'unknown', find);
+    const lookUp = async () => {
+      if (!isFamiliar) await beforeLookup();
+      return this.#lookups.run(isFamiliar ? 'familiar' : 'unknown', find);
+    };
+    const running = this.#running.get(hash) ?? lookUp();
     this.#running.set(hash, running);
     const found = await running.finally(() => this.#running.delete(hash));
     if (found) this.#familiar.set(hash, true);
