@@ -192,10 +192,8 @@ export const setups: Record<string, Setup> = {
   },
 
   // The session must still exist, so another operation uses up the limit.
-  'deleteSession rate_limited': async (draft) => {
-    draft.service = draft.environment.rateLimited;
-    await draft.service.anonymous.get('/api/session', { headers: draft.request.headers });
-  },
+  'deleteSession rate_limited': useUpSessionLimit,
+  'changePassword rate_limited': useUpSessionLimit,
 
   // 431
   headers_too_large: ({ request }) => {
@@ -237,6 +235,11 @@ function withHeader(name: string, value: string): Setup {
   return ({ request }) => {
     request.headers[name] = value;
   };
+}
+
+async function useUpSessionLimit(draft: Draft) {
+  draft.service = draft.environment.rateLimited;
+  await draft.service.anonymous.get('/api/session', { headers: draft.request.headers });
 }
 
 function sendInvalidInput(draft: Draft) {
