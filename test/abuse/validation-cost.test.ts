@@ -56,6 +56,9 @@ function jsonShapes(fields: string[]): Record<string, string> {
     'one field twice': enumerate(() => '"a":1', ',', '{', '}'),
     'an unknown field with a long name': fill('a', '{"', '":1}'),
     'a long text': fill('a', '"', '"'),
+    'a text that does not end': fill('a', '{"a":"'),
+    'escaped quotes that do not end': fill('\\"', '{"a":"'),
+    'keys without values': fill('"a":', '{'),
   };
   for (const field of fields) {
     shapes[`many numbers in ${field}`] = fill('1,', `{"${field}":[`, '1]}');

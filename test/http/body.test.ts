@@ -100,3 +100,13 @@ test('returns 400 for a body that ends before its Content-Length, and logs it as
   expect(JSON.parse(response.body).title).toBe('Malformed request');
   await expect.poll(() => logged).toContainEqual(expect.objectContaining({ operation: 'createMonitor', problem: 'malformed_request' }));
 });
+
+test.each([
+  ['a text', `{"a": "${'x'.repeat(200_000)}`],
+  ['a short text', `{"a": "${'x'.repeat(60)}`],
+  ['escaped quotes', `{"a": "${'\\"'.repeat(9000)}`],
+  ['backslashes', `{"a": "${'\\'.repeat(199_999)}`],
+])('returns 400 at once for %s that does not end', async (_, raw) => {
+  const { status, body } = await post(raw);
+  expect([status, body.code]).toEqual([400, 'malformed_json']);
+});
