@@ -27,7 +27,6 @@ import { type MetricsSource, metricsEndpoint } from './http/metrics-endpoint.ts'
 import { assignRequestId, handleProblems, recordRequests } from './http/middleware.ts';
 import type { Handlers, Rules } from './http/operations.ts';
 import { SessionCookie } from './http/session-cookie.ts';
-import { shareFairly } from './limits/fair-database.ts';
 import type { Limiters } from './limits/limiters.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import { createChannels } from './monitoring/channels/channels.ts';
@@ -74,7 +73,7 @@ export interface AppDeps {
 /** Builds the Koa application: both APIs, the docs and the health checks. */
 export async function createApp({
   config,
-  database: unshared,
+  database,
   limiters,
   secretKeys,
   publicUrl,
@@ -84,7 +83,6 @@ export async function createApp({
   metricsSource = metrics.registry,
   net = { allow: parseRanges(config.netAllow) },
 }: AppDeps): Promise<Koa> {
-  const database = shareFairly(unshared);
   const apiDeps: ApiDeps<UserDatabase> = {
     data: {
       forUser: (userId) => userDatabase(database, userId),

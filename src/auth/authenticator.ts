@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
+import { sql } from '../db/statement.ts';
 import { ProblemError } from '../errors.ts';
 import { FairSlots } from '../limits/fair-slots.ts';
 import { isWellFormedKey } from './api-key.ts';
@@ -127,10 +128,10 @@ export class Authenticator {
   }
 
   async #findKey(hash: string): Promise<CachedCaller | undefined> {
-    const [row] = await this.#database.asAuthenticator((em) =>
-      em.execute<{ id: number; user_id: number; scopes: Scope[]; expires_at_ms: number | null; last_used_at_ms: number | null }[]>(
-        'select * from auth_find_api_key(?)',
-        [Buffer.from(hash, 'hex')],
+    const [[row]] = await this.#database.query()(
+      sql<{ id: number; user_id: number; scopes: Scope[]; expires_at_ms: number | null; last_used_at_ms: number | null }>(
+        `select * from auth_find_api_key(decode($1, 'hex'))`,
+        [hash],
       ),
     );
     if (!row) return undefined;
@@ -139,10 +140,11 @@ export class Authenticator {
   }
 
   async #findSession(hash: string): Promise<CachedCaller | undefined> {
-    const [row] = await this.#database.asAuthenticator((em) =>
-      em.execute<{ id: number; user_id: number; created_at_ms: number; last_used_at_ms: number }[]>('select * from auth_find_session(?)', [
-        Buffer.from(hash, 'hex'),
-      ]),
+    const [[row]] = await this.#database.query()(
+      sql<{ id: number; user_id: number; created_at_ms: number; last_used_at_ms: number }>(
+        `select * from auth_find_session(decode($1, 'hex'))`,
+        [hash],
+      ),
     );
     if (!row) return undefined;
     const session = { id: row.id, createdAtMs: row.created_at_ms, lastUsedAtMs: row.last_used_at_ms };

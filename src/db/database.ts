@@ -16,8 +16,8 @@ export interface Database {
   readonly concurrency: number;
   /** One transaction that sees only this user's rows. */
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
-  /** Runs this user's statements in one round trip. */
-  query(userId: number): Query;
+  /** Runs this user's statements in one round trip. Without a user it can do what `asAuthenticator` can. */
+  query(userId?: number): Query;
   /** One transaction without a user: no row is visible, and only the auth_* functions return anything. */
   asAuthenticator<T>(work: Work<T>): Promise<T>;
   /** One transaction of the engine. It sees the rows of all users, but can change only what checks and alerts need. */
@@ -104,10 +104,11 @@ class OrmDatabase implements Database {
     });
   }
 
-  query(userId: number): Query {
+  query(userId?: number): Query {
+    const start = userId === undefined ? [] : [sql(setUser, [userId])];
     return async (...statements) => {
-      const [, ...rows] = await this.#whileOpen(() => this.#backend.query([sql(setUser, [userId]), ...statements]));
-      return rows as never;
+      const rows = await this.#whileOpen(() => this.#backend.query([...start, ...statements]));
+      return rows.slice(start.length) as never;
     };
   }
 

@@ -28,6 +28,8 @@ interface SharedConnection {
 const maxPending = { reads: 8, writes: 4 };
 /** A connection that has not responded for this long is stalled, and no further query should queue behind it. */
 const stalledMs = 5;
+/** A smaller pool has no connection to keep for reads. */
+const minToKeepOne = 3;
 
 /**
  * Sends the statements of concurrent callers over the same connection without waiting for earlier responses. Most of the
@@ -70,15 +72,25 @@ export class ConnectionMultiplexer {
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
-  /** Returns undefined while callers wait for the pool: a connection that is shared continuously would never be released to them. */
   #findShared(readOnly: boolean): SharedConnection | undefined {
-    if (this.#shared.size === 0 || this.#pool.waitingCount > 0) return undefined;
+    if (this.#shared.size === 0) return undefined;
+    if (this.#pool.waitingCount > 0) return readOnly ? this.#keptForReads() : undefined;
     const activeSince = performance.now() - stalledMs;
     const limit = readOnly ? maxPending.reads : maxPending.writes;
     for (const connection of this.#shared) {
       const { acceptsQueries, pendingQueries, lastActiveMs } = connection;
       if (connection.readOnly === readOnly && acceptsQueries && pendingQueries < limit && lastActiveMs >= activeSince) return connection;
     }
+    return undefined;
+  }
+
+  /**
+   * While callers wait for the pool, all shared connections but one are released to them as soon as possible. Reads share that
+   * one without limit: they take no locks, so none waits long for those before it.
+   */
+  #keptForReads(): SharedConnection | undefined {
+    if (this.#pool.options.max < minToKeepOne) return undefined;
+    for (const connection of this.#shared) if (connection.readOnly) return connection.acceptsQueries ? connection : undefined;
     return undefined;
   }
 

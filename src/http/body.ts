@@ -43,9 +43,10 @@ export function requireMediaType(ctx: Context, operation: Operation) {
 export async function readBody(ctx: Context, operation: Operation): Promise<Body | undefined> {
   if (!operation.body || !hasBody(ctx)) return undefined;
   const bytes = await bytesOf(ctx);
-  const text = decodeUtf8(bytes);
   if (operation.body.mediaType === 'application/x-www-form-urlencoded')
-    return { form: parseUrlencoded(text, 'The form', { maxFields }), bytes: bytes.length };
+    return { form: parseUrlencoded(decodeUtf8(bytes), 'The form', { maxFields }), bytes: bytes.length };
+  rejectComplex(bytes);
+  const text = decodeUtf8(bytes);
   return text === '' ? undefined : { json: parseJson(text), bytes: bytes.length };
 }
 
@@ -77,7 +78,6 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 function parseJson(text: string): unknown {
-  rejectComplex(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -91,10 +91,19 @@ function parseJson(text: string): unknown {
   return value;
 }
 
-/** Rejects a body that has more values than any in the contract, before parsing it takes long. It may not be valid JSON. */
-function rejectComplex(text: string) {
+const [quotationMark, brace, bracket] = Buffer.from('"{[');
+
+/**
+ * Rejects a body that has more values than any in the contract, before parsing it takes long. It may not be valid JSON. Looking
+ * at each byte takes a fraction of the time that matching an expression takes.
+ */
+function rejectComplex(bytes: Buffer) {
   let marks = 0;
-  for (const _ of text.matchAll(/["{[]/g)) if (++marks > maxMarks) throw new InvalidRequest([tooManyValues]);
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    const isMark = byte === quotationMark || byte === brace || byte === bracket;
+    if (isMark && ++marks > maxMarks) throw new InvalidRequest([tooManyValues]);
+  }
 }
 
 const tooManyValues: ValidationError = { in: 'body', pointer: '', code: 'max_items', message: 'must not have that many values' };

@@ -4,28 +4,33 @@ import { FairSlots } from './fair-slots.ts';
 /** Longer than the longest wait behind others, and no longer than a request waits for a connection. */
 const maxWaitMs = 5000;
 const maxWaiting = 256;
-/** Statements of several requests share a connection, and transactions do not. */
-const queriesPerConnection = 8;
-/** The rows of large lists wait in memory, so one user can read only some at a time. */
-const maxQueriesPerUser = 32;
-/** The engine and authentication need connections as well. */
-const reservedConnections = 2;
+/**
+ * Statements of several requests share a connection, and each waits for those before it. The rows of large lists wait in memory.
+ * So only as many run at a time as keep the database busy.
+ */
+const maxQueries = 32;
+/** The part of the connections that the engine can use at a time. */
+const engineShare = 0.3;
 
-/** The same database, with its connections shared fairly: a burst of one user's requests delays only that user. */
+/**
+ * The same database, with its connections shared fairly: a burst of one user's requests delays only that user. Transactions of
+ * users and of the engine leave a connection for statements, because most requests need only one.
+ */
 export function shareFairly(database: Database): Database {
   const { concurrency } = database;
-  const slotsFor = (slots: number) => new FairSlots({ slots, slotsPerOwner: Math.min(slots, maxQueriesPerUser), maxWaiting, maxWaitMs });
-  const transactions = slotsFor(Math.max(1, concurrency - reservedConnections));
-  const queries = concurrency === 1 ? transactions : slotsFor(concurrency * queriesPerConnection);
+  const engineConnections = Math.max(1, Math.floor(concurrency * engineShare));
+  const transactions = new FairSlots({ slots: Math.max(1, concurrency - engineConnections - 1), maxWaiting, maxWaitMs });
+  const queries = concurrency === 1 ? transactions : new FairSlots({ slots: maxQueries, maxWaiting, maxWaitMs });
+  const engine = new FairSlots({ slots: engineConnections, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs });
   return {
     concurrency,
     asUser: (userId, work) => transactions.run(userId, () => database.asUser(userId, work)),
     query: (userId) => {
       const query = database.query(userId);
-      return (...statements) => queries.run(userId, () => query(...statements));
+      return (...statements) => queries.run(userId ?? 'authenticator', () => query(...statements));
     },
     asAuthenticator: (work) => database.asAuthenticator(work),
-    asEngine: (work) => database.asEngine(work),
+    asEngine: (work) => engine.run('engine', () => database.asEngine(work)),
     listen: (channel, listener) => database.listen(channel, listener),
     connections: () => database.connections(),
     isReady: () => database.isReady(),

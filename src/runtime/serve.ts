@@ -6,6 +6,7 @@ import { createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
 import { chooseAddress, type HttpServer, listen } from '../http/server.ts';
+import { shareFairly } from '../limits/fair-database.ts';
 import { type Limiters, memoryLimiters } from '../limits/limiters.ts';
 import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -20,7 +21,8 @@ import { startTelemetry } from './telemetry.ts';
 export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
   const log = createLog(config);
   const address = await chooseAddress(config, sharesPort());
-  const { database, secretKeys } = await openDatabase(config, log);
+  const { database: opened, secretKeys } = await openDatabase(config, log);
+  const database = shareFairly(opened);
   const limiters = await openLimiters(config, log);
   const key = await createOwner(database, config.owner);
   if (key) announceOwner(config, key, address.publicUrl);

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { send } from '../faults/support/load.ts';
 import { collectOutput } from '../support/process.ts';
-import { startWebServer, type WebServer } from '../support/web-server.ts';
+import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 import { peakMemory, resetPeakMemory } from './support/measure.ts';
 import { type AbusedService, type AbusedUser, startAbusedService } from './support/service.ts';
 
@@ -28,8 +28,7 @@ let service: AbusedService;
 let sms: WebServer;
 
 beforeAll(async () => {
-  sms = await startWebServer();
-  sms.script = (_, response) => response.writeHead(201, { 'Content-Type': 'application/json' }).end('{}');
+  sms = await startWebServer({ script: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201) });
   // The targets and the SMS service are on this machine.
   const settings = {
     NET_ALLOW: '127.0.0.0/8',

@@ -173,4 +173,20 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers on shared connections', (
     running = false;
     await callers;
   });
+
+  test('read while transactions wait for a connection', async () => {
+    await times(20, () => sleep(0)); // Prepares the statement on every connection.
+    await times(20, () => database.query(ada)(quick));
+    let running = true;
+    const callers = times(20, async () => {
+      while (running) await sleep(0.002);
+    });
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const transactions = times(10, () => database.asUser(ada, () => end));
+    for (let turn = 0; turn < 50; turn++) await database.query(ada)(quick);
+    expect(database.connections().waiting).toBeGreaterThan(0);
+    resolve();
+    running = false;
+    await Promise.all([transactions, callers]);
+  });
 });

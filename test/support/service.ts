@@ -6,6 +6,7 @@ import { allScopes, type Scope } from '../../src/auth/scopes.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { listen } from '../../src/http/server.ts';
+import { shareFairly } from '../../src/limits/fair-database.ts';
 import { type Limiters, memoryLimiters } from '../../src/limits/limiters.ts';
 import { startEngine } from '../../src/monitoring/engine/start-engine.ts';
 import type { Net } from '../../src/net/resolve.ts';
@@ -53,6 +54,7 @@ let userCount = 0;
 /** Starts the whole service on a free port with its own database. */
 export async function startService(settings: Partial<Config> = {}, options: Options = {}): Promise<TestService> {
   const database = options.database ?? (await createDatabase());
+  const shared = shareFairly(database);
   const limiters = options.limiters ?? memoryLimiters();
   const server = await listen({ host: '127.0.0.1', port: 0 });
   const proxy = process.env.TEST_THROUGH_PROXY ? await startPrismProxy(server.url) : undefined;
@@ -63,7 +65,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   const metrics = createMetrics();
   const app = await createApp({
     config,
-    database,
+    database: shared,
     limiters,
     secretKeys,
     publicUrl: options.publicUrl ?? url,
@@ -74,7 +76,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   });
   server.setHandler(app.callback());
   const engine = options.engine
-    ? startEngine({ config, database, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
+    ? startEngine({ config, database: shared, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;
 
   async function createUser(password?: string): Promise<TestUser> {

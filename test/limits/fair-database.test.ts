@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createUser } from '../../src/accounts/users.ts';
+import type { Database } from '../../src/db/database.ts';
+import { sql } from '../../src/db/statement.ts';
+import { shareFairly } from '../../src/limits/fair-database.ts';
+import { createDatabase } from '../support/database.ts';
+
+let opened: Database;
+let database: Database;
+let [ada, ben] = [0, 0];
+
+beforeAll(async () => {
+  opened = await createDatabase();
+  database = shareFairly(opened);
+  ada = (await createUser(opened, 'ada@example.com', undefined)) ?? 0;
+  ben = (await createUser(opened, 'ben@example.com', undefined)) ?? 0;
+});
+afterAll(() => opened.close());
+
+const email = sql<{ email: string }>('select email from users');
+
+// The embedded database has one connection: everything waits for a transaction.
+test.runIf(process.env.TEST_DATABASE_URL)(
+  'a statement runs while one user and the engine have as many transactions as they can',
+  async () => {
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    let running = 0;
+    const work = async () => {
+      running++;
+      await end;
+    };
+    const transactions = Array.from({ length: 20 }, () => [database.asUser(ada, work), database.asEngine(work)]).flat();
+    for (let turn = 0; turn < 20; turn++) {
+      expect(await Promise.all([database.query(ben)(email), database.query(ada)(email)])).toEqual([
+        [[{ email: 'ben@example.com' }]],
+        [[{ email: 'ada@example.com' }]],
+      ]);
+    }
+    expect(running).toBe(4);
+    expect(database.connections().waiting).toBe(0);
+    resolve();
+    await Promise.all(transactions);
+    expect(running).toBe(40);
+  },
+);
+
+test('a transaction of one user starts before the waiting ones of another', async () => {
+  const order: string[] = [];
+  const workOf = (name: string) => async () => void order.push(name);
+  await Promise.all([
+    ...Array.from({ length: 50 }, () => database.asUser(ada, workOf('ada'))),
+    database.asUser(ben, workOf('ben')),
+    database.asUser(ben, workOf('ben')),
+  ]);
+  expect(order.filter((name) => name === 'ada')).toHaveLength(50);
+  expect(order.lastIndexOf('ben')).toBeLessThan(12);
+});
