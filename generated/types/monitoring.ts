@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Create a key
-         * @description Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
+         * @description Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A user can have 100 keys, and 10 keys can have been created with one key, directly or indirectly; expired keys are deleted and do not count. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
          */
         post: operations["createKey"];
         delete?: never;
@@ -43,7 +43,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a key
-         * @description Deletes the key and every key that was created with it, directly or indirectly. They stop working immediately. A key can delete only itself and the keys created with it. A session can delete any of your keys.
+         * @description Deletes the key and every key that was created with it, directly or indirectly. They stop working within seconds. A key can delete only itself and the keys created with it. A session can delete any of your keys.
          */
         delete: operations["deleteKey"];
         options?: never;
@@ -270,7 +270,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the limits of messages: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
          */
         post: operations["testProvider"];
         delete?: never;
@@ -420,7 +420,7 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description A validation error. It describes one error in a request. */
+        /** @description One validation error in a request. */
         Fault: {
             /**
              * @description The part of the request that is invalid.
@@ -568,7 +568,7 @@ export interface components {
              * @description The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
              */
             last_response_time_ms: number | null;
-            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it may not ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
+            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it cannot ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
             last_error: string | null;
             /**
              * Format: date-time
@@ -1741,7 +1741,7 @@ export interface operations {
                 };
             };
             406: components["responses"]["NotAcceptable"];
-            /** @description You have reached your quota of keys, or a request with the same `Idempotency-Key` has already created its key or is still in progress. */
+            /** @description You have reached your quota of keys, the key that you use has reached its own, or a request with the same `Idempotency-Key` has already created its key or is still in progress. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -212,7 +212,7 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["WebsitePageMeta"];
         };
-        /** @description A validation error. It describes one error in a request. */
+        /** @description One validation error in a request. */
         Fault: {
             /**
              * @description The part of the request that is invalid.

@@ -58,7 +58,7 @@ async function enforceDescendantQuota(em: SqlEntityManager, creator: number) {
   if (row && row.most >= maxDescendants) {
     throw new ProblemError(
       'quota_exceeded',
-      `A key can have at most ${maxDescendants} keys that were created with it, directly or through others. Sign in to create more.`,
+      `The key that you use, or one that it was created with, has ${maxDescendants} keys that were created with it. Delete one of them, or sign in to create more.`,
     );
   }
 }

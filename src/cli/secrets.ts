@@ -10,7 +10,7 @@ export function addSecretsCommands(program: Command) {
   secrets.command('status').description('list how many secrets each key encrypts').action(printStatus);
   secrets
     .command('rotate')
-    .description('encrypt every stored secret with the newest key; then older keys can be removed')
+    .description('encrypt every stored secret with the newest key; after 24 hours, older keys can be removed')
     .option('--new-key', 'first add a new key to secret.key in DATA_DIR; then remove the older ones')
     .action(rotate);
 }
@@ -53,7 +53,7 @@ async function rotate({ newKey }: { newKey?: true }): Promise<void> {
       throw new OperatorError(`${left} secrets were stored with an older key in the meantime. Restart every process, and run this again.`);
     if (!configured) removeOldSecretKeys(dataDirectory);
     console.log(
-      `${rotated === 0 ? 'Nothing to do: every' : 'Every'} secret uses the key ${cipher.newestKey}. ${configured ? 'Older keys can be removed from SECRET_KEY.' : 'secret.key contains only this key.'}`,
+      `${rotated === 0 ? 'Nothing to do: every' : 'Every'} secret uses the key ${cipher.newestKey}. ${configured ? 'Older keys can be removed from SECRET_KEY after 24 hours.' : 'secret.key contains only this key.'}`,
     );
   });
 }

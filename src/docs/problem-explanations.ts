@@ -16,6 +16,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
       'The request is not valid HTTP, its `Host` header is missing, or its body ended before its `Content-Length` was reached. The `detail` contains the reason.',
     remedies: [
       'Send the request with a standard HTTP library or with curl.',
+      'Percent-encode everything in the URL that is not ASCII. With curl: `curl -G --data-urlencode search=bücher <url>`.',
       'If there is a proxy between you and the service, check what it forwards.',
       'If the `detail` says that this service is not a proxy, your client sent a CONNECT request. Remove the service from its proxy settings.',
     ],
@@ -150,10 +151,11 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   quota_exceeded: {
     meaning:
-      'You have reached the maximum number of keys, websites, monitors or providers per user. The `detail` says which, and how many.',
+      'You have reached the maximum number of keys, websites, monitors or providers per user, or the API key that you use has reached the maximum of 10 keys created with it. The `detail` says which.',
     remedies: [
       'Delete what you no longer need.',
-      'Ask the operator for a higher maximum: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` are settings. The maximum of 100 keys cannot be changed.',
+      'Ask the operator for a higher maximum: `MAX_WEBSITES`, `MAX_MONITORS` and `MAX_PROVIDERS` are settings. The maximum of 100 keys per user, and of 10 keys created with a key, cannot be changed.',
+      'To create more keys than an API key allows, sign in and create them with the session.',
     ],
   },
   email_taken: {
@@ -181,6 +183,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning: 'The resource has changed since you read it: it no longer has a version listed in `If-Match`. The request had no effect.',
     remedies: [
       'Read the resource again, apply your change to its current state, and send the new `ETag` in `If-Match`.',
+      'Send the `ETag` exactly as it was returned, with its quotation marks.',
       'To overwrite the resource regardless of its version, leave out `If-Match`.',
     ],
   },
@@ -216,10 +219,10 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   rate_limited: {
     meaning:
-      'A limit was exceeded: requests per minute for a key, session, user or client address, failed password attempts, tests of a provider, or manual checks of a monitor. The `detail` says which.',
+      'A limit was exceeded: requests per minute for a key, session, user or client address, requests in progress, failed password attempts, tests of a provider, manual checks of a monitor, messages per hour for a provider, SMS per day for a user, or responses stored for `Idempotency-Key`. The `detail` says which.',
     remedies: [
       'Wait for the number of seconds in `Retry-After`, then retry.',
-      'The response headers `RateLimit` and `X-RateLimit-Remaining` show how many requests are left. Slow down before the number reaches 0.',
+      'The response headers `RateLimit` and `X-RateLimit-Remaining` show how many requests per minute are left, and nothing about the other limits. Slow down before the number reaches 0.',
       'Send an API key. Requests without a valid key or session are limited per client address, to a tenth of the limit for a key. Operators: set the limit with `RATE_LIMIT_PER_MINUTE`.',
     ],
   },

@@ -197,7 +197,15 @@ const parserProblems: Record<string, EarlyProblem> = {
 /** Errors of Node's HTTP parser get the same problem+json body as all others. */
 function handleClientError(error: NodeJS.ErrnoException, socket: Socket, publicUrl: string) {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else rejectSocket(socket, parserProblems[error.code ?? ''] ?? ['malformed_request', 'The request is not valid HTTP.'], publicUrl);
+  else
+    rejectSocket(
+      socket,
+      parserProblems[error.code ?? ''] ?? [
+        'malformed_request',
+        'The request is not valid HTTP. If its URL contains characters that are not ASCII, percent-encode them.',
+      ],
+      publicUrl,
+    );
 }
 
 function rejectSocket(socket: Socket, problem: EarlyProblem, publicUrl: string) {

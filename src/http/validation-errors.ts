@@ -110,7 +110,7 @@ function describeError(error: ErrorObject): Pick<ValidationError, 'code' | 'mess
     case 'additionalProperties':
       return { code: 'unknown_field', message: unknownFieldMessage(params.additionalProperty, parentSchema) };
     case 'type':
-      return { code: 'type', message: `must be ${withArticle(params.type)}` };
+      return { code: 'type', message: params.type === 'boolean' ? 'must be true or false' : `must be ${withArticle(params.type)}` };
     case 'enum':
       return { code: 'enum', message: `must be ${params.allowedValues.length === 1 ? '' : 'one of '}${params.allowedValues.join(', ')}` };
     case 'minimum':

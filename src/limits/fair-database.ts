@@ -32,7 +32,11 @@ export function shareFairly(database: Database): Database {
     asAuthenticator: (work) => database.asAuthenticator(work),
     asEngine: (work) => engine.run('engine', () => database.asEngine(work)),
     listen: (channel, listener) => database.listen(channel, listener),
-    connections: () => database.connections(),
+    connections: () => {
+      const connections = database.connections();
+      const waiting = [...new Set([transactions, queries, engine])].reduce((sum, slots) => sum + slots.waiting, connections.waiting);
+      return { ...connections, waiting };
+    },
     isReady: () => database.isReady(),
     missingMigrations: () => database.missingMigrations(),
     close: () => database.close(),

@@ -28,6 +28,13 @@ export class FairSlots {
     this.#options = { slotsPerOwner: options.slots, ...options };
   }
 
+  /** How much work waits for a slot. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const share of this.#shares.values()) waiting += share.waiting.size;
+    return waiting;
+  }
+
   async run<T>(owner: string | number, work: () => Promise<T>): Promise<T> {
     const share = this.#shares.get(owner) ?? { running: 0, waiting: new Set() };
     this.#shares.set(owner, share);

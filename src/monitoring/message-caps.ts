@@ -14,7 +14,7 @@ interface CountedMessage {
 }
 
 export interface ReachedCap {
-  /** The cap, such as "50 SMS per user and day". */
+  /** The cap, such as "50 SMS per day". */
   cap: string;
   /** Until the period ends. */
   secondsLeft: number;
@@ -55,8 +55,8 @@ function capsOf({ providerId, channel, smsPerUserPerDay }: CountedMessage) {
     counter: `provider ${providerId}`,
     period: 'hour',
     limit: messagesPerProviderPerHour,
-    cap: `${messagesPerProviderPerHour} messages per provider and hour`,
+    cap: `${messagesPerProviderPerHour} messages per hour for this provider`,
   };
-  const sms = { counter: 'sms', period: 'day', limit: smsPerUserPerDay, cap: `${smsPerUserPerDay} SMS per user and day` };
+  const sms = { counter: 'sms', period: 'day', limit: smsPerUserPerDay, cap: `${smsPerUserPerDay} SMS per day` };
   return channel === 'sms' ? [sms, perProvider] : [perProvider];
 }

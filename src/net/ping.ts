@@ -46,7 +46,7 @@ export class Pinger {
     this.#collected = new Map();
     try {
       const ping = await this.#ping;
-      if (!ping) throw new NetworkError('local', 'this service may not ping (neither fping nor ping can be used)');
+      if (!ping) throw new NetworkError('local', 'this service cannot ping: neither fping nor ping works here');
       const responses = await ping([...collected.keys()], requestCount);
       for (const [address, { resolve }] of collected) resolve(responses.get(address));
     } catch (error) {

@@ -31,7 +31,7 @@ async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }:
     return open();
   }
   const database = await open().catch((error: Error) => {
-    throw isRoleMissing(error) ? notMigrated(error.message) : error;
+    throw isRoleMissing(error) ? notMigrated(`${error.message}, or its login was not granted the roles of the service`) : error;
   });
   const missing = await database.missingMigrations();
   if (missing.length === 0) return database;

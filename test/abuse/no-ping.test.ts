@@ -1,4 +1,4 @@
-// A machine on which the service may not ping.
+// A machine on which the service cannot ping.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { guarantee } from '../support/guarantee.ts';
 import { type AbusedService, startAbusedService } from './support/service.ts';
@@ -13,7 +13,7 @@ afterAll(() => service?.remove());
 
 guarantee(
   19,
-  'On a machine that may not ping, a ping monitor stays pending, says why, and is not blamed: no check is counted and no incident opens',
+  'On a machine that cannot ping, a ping monitor stays pending, says why, and is not blamed: no check is counted and no incident opens',
   async () => {
     const [user] = service.users;
     const api = service.as(user);
@@ -22,7 +22,7 @@ guarantee(
     const show = async () => (await api.get(path)).body.data;
     await expect
       .poll(async () => (await show()).last_error, { timeout: 30_000, interval: 250 })
-      .toBe('not checked: this service may not ping (neither fping nor ping can be used)');
+      .toBe('not checked: this service cannot ping: neither fping nor ping works here');
     expect(await show()).toMatchObject({ status: 'pending', last_checked_at: null, last_response_time_ms: null });
     expect((await api.get(`${path}/incidents`)).body.data).toEqual([]);
     const { status, last_error } = await show();

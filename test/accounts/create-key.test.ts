@@ -91,7 +91,8 @@ test('expired keys do not count, and are deleted when a key is created', async (
   expect((await tryToCreate(api)).status).toBe(409);
 });
 
-const descendantQuota = 'A key can have at most 10 keys that were created with it, directly or through others. Sign in to create more.';
+const descendantQuota =
+  'The key that you use, or one that it was created with, has 10 keys that were created with it. Delete one of them, or sign in to create more.';
 
 test('a key can have 10 keys that were created with it, even if many requests arrive at once', async () => {
   const { api, withScopes } = await service.createUser();

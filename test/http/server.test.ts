@@ -39,8 +39,16 @@ function expectProblem(response: RawResponse, status: number, code: string, titl
 }
 
 test.each<[string, string, string]>([
-  ['text that is not HTTP', 'NOT HTTP\r\n\r\n', 'The request is not valid HTTP.'],
-  ['a body that ends before its Content-Length', `POST / HTTP/1.1\r\n${host}Content-Length: 9\r\n\r\n{}`, 'The request is not valid HTTP.'],
+  [
+    'text that is not HTTP',
+    'NOT HTTP\r\n\r\n',
+    'The request is not valid HTTP. If its URL contains characters that are not ASCII, percent-encode them.',
+  ],
+  [
+    'a body that ends before its Content-Length',
+    `POST / HTTP/1.1\r\n${host}Content-Length: 9\r\n\r\n{}`,
+    'The request is not valid HTTP. If its URL contains characters that are not ASCII, percent-encode them.',
+  ],
   ['a request without Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 'The Host header is missing.'],
   ['an empty Host', 'GET / HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n', invalidHost],
   ['two Host headers', 'GET / HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\nConnection: close\r\n\r\n', repeatedHost],

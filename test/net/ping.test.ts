@@ -61,7 +61,7 @@ describe('Pinger', () => {
   test('throws a local error if this machine cannot ping', async () => {
     await expect(new Pinger(Promise.resolve(undefined)).ping('192.0.2.1')).rejects.toMatchObject({
       kind: 'local',
-      message: 'this service may not ping (neither fping nor ping can be used)',
+      message: 'this service cannot ping: neither fping nor ping works here',
     });
   });
 });

@@ -105,7 +105,8 @@ export function providerHandlers(deps: ProviderDeps): Handlers<ProviderOperation
       await enforceLimit(testsPerProvider, String(provider.id), 'A provider can be tested 5 times per minute.');
       await enforceLimit(testsPerUser, String(caller.userId), 'A user can send 20 test notifications per hour.');
       const { providerType: type } = provider;
-      const missing = channels[type].missingSetting();
+      const isDisabled = type === 'sms' && smsPerUserPerDay === 0;
+      const missing = isDisabled ? 'SMS_PER_USER_PER_DAY' : channels[type].missingSetting();
       if (missing)
         throw new ProblemError(
           'delivery_not_configured',
@@ -130,7 +131,7 @@ const mediumOf = { email: 'E-mail', slack: 'Slack', telegram: 'Telegram', sms: '
 
 function limitReached({ cap, secondsLeft }: ReachedCap): RetryLaterError {
   const seconds = `${secondsLeft} ${secondsLeft === 1 ? 'second' : 'seconds'}`;
-  return new RetryLaterError('rate_limited', `The limit of ${cap} is reached. Retry in ${seconds}.`, secondsLeft);
+  return new RetryLaterError('rate_limited', `You have reached the limit of ${cap}. It starts again in ${seconds}.`, secondsLeft);
 }
 
 function providerResult(provider: Provider) {

@@ -172,7 +172,7 @@ describe('delivery', () => {
       await queueAlert(await createProvider('sms'), 'down', 'one SMS too many');
       await queueAlert(await createProvider('email'), 'down', 'an e-mail');
       await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'failed', 'sent']);
-      expect((await readAlerts())[1]?.last_error).toBe('not sent: the limit of 50 SMS per user and day is reached');
+      expect((await readAlerts())[1]?.last_error).toBe('not sent: the limit of 50 SMS per day is reached');
       expect(receivers.received().sms).not.toContain('one SMS too many');
       expect(await sumOf('sms')).toBe(99);
     });
@@ -183,7 +183,7 @@ describe('delivery', () => {
       await queueAlert(full, 'down', 'one mail too many');
       await queueAlert(other, 'down', 'to another provider');
       await expect.poll(statuses, { timeout: 15_000 }).toEqual(['failed', 'sent']);
-      expect((await firstAlert())?.last_error).toBe('not sent: the limit of 100 messages per provider and hour is reached');
+      expect((await firstAlert())?.last_error).toBe('not sent: the limit of 100 messages per hour for this provider is reached');
     });
 
     test('the recovery of a sent alert is sent beyond the limit, and counted; that of a suppressed one is not sent', async () => {

@@ -90,7 +90,7 @@ test('a ping monitor stays pending if this machine cannot ping, says why, and fo
   const { id, path } = await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
   const before = await user.api.get(path);
   const engine = await startEngine();
-  const reason = 'not checked: this service may not ping (neither fping nor ping can be used)';
+  const reason = 'not checked: this service cannot ping: neither fping nor ping works here';
   await expect.poll(async () => (await show(path)).last_error, { timeout: 15_000 }).toBe(reason);
   await engine.stop();
   const after = await user.api.get(path);

@@ -85,7 +85,7 @@ test.each([
   [{ friendly_name: 'a\r\nBcc: b@example.com' }, '/friendly_name', blankName],
   [{ friendly_name: null }, '/friendly_name', 'must be a string'],
   [{ friendly_name: undefined }, '/friendly_name', 'is required'],
-  [{ is_active: 'yes' }, '/is_active', 'must be a boolean'],
+  [{ is_active: 'yes' }, '/is_active', 'must be true or false'],
   [{ status: 'up' }, '/status', 'is not a known field'],
 ])('returns 422 for %j and creates nothing', async (fields, pointer, message) => {
   const { status, body } = await create(fields);

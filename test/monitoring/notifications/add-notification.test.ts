@@ -62,9 +62,9 @@ test.each([
   [{ provider_id: null }, '/provider_id', 'must be an integer'],
   [{ provider_id: '3' }, '/provider_id', 'must be an integer'],
   [{ provider_id: 0 }, '/provider_id', 'must be at least 1'],
-  [{ provider_id: 1, enabled: 'yes' }, '/enabled', 'must be a boolean'],
-  [{ provider_id: 1, enabled: '' }, '/enabled', 'must be a boolean'],
-  [{ provider_id: 1, enabled: null }, '/enabled', 'must be a boolean'],
+  [{ provider_id: 1, enabled: 'yes' }, '/enabled', 'must be true or false'],
+  [{ provider_id: 1, enabled: '' }, '/enabled', 'must be true or false'],
+  [{ provider_id: 1, enabled: null }, '/enabled', 'must be true or false'],
   [{ provider_id: 1, monitor_id: 2 }, '/monitor_id', 'is not a known field'],
 ])('returns 422 for %j', async (json, pointer, message) => {
   const { status, body } = await add(json);

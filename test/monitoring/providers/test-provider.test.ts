@@ -104,7 +104,7 @@ test('SMS tests count toward the limit of SMS per day, also after the provider w
     await api.delete(`/api/providers/${body.data.id}`);
     if (status !== 429) continue;
     const seconds = Number(headers.get('Retry-After'));
-    expect(problem.detail).toMatch(/^The limit of 2 SMS per user and day is reached\. Retry in \d+ seconds?\.$/);
+    expect(problem.detail).toMatch(/^You have reached the limit of 2 SMS per day\. It starts again in \d+ seconds?\.$/);
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(86_400);
   }
@@ -113,6 +113,19 @@ test('SMS tests count toward the limit of SMS per day, also after the provider w
   const email = await api.post('/api/providers', { json: receivers.providers.email });
   expect((await api.post(`/api/providers/${email.body.data.id}/test`)).status).toBe(200);
   await limited.stop();
+});
+
+test('returns 503 for SMS if the operator has disabled it with a limit of 0', async () => {
+  const disabled = await startService(
+    { delivery: receivers.delivery, smsPerUserPerDay: 0 },
+    { database: service.database, net: receivers.net },
+  );
+  const { api } = await disabled.createUser();
+  const { body } = await api.post('/api/providers', { json: receivers.providers.sms });
+  const test = await api.post(`/api/providers/${body.data.id}/test`);
+  expect([test.status, test.body.code]).toEqual([503, 'delivery_not_configured']);
+  expect(test.body.detail).toContain('SMS_PER_USER_PER_DAY');
+  await disabled.stop();
 });
 
 test('returns 401 without a key and 403 without the scope providers:write', async () => {

@@ -119,7 +119,7 @@ export class KeysApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
+     * Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A user can have 100 keys, and 10 keys can have been created with one key, directly or indirectly; expired keys are deleted and do not count. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
      * Create a key
      */
     async createKeyRaw(requestParameters: CreateKeyRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<CreatedKeyItem>> {
@@ -130,7 +130,7 @@ export class KeysApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
+     * Creates an API key. The key is shown only in this response; only a hash of it is stored. A key that is created with another key can have only scopes of that key and can expire no later than it. A session can create a key with any scope. A user can have 100 keys, and 10 keys can have been created with one key, directly or indirectly; expired keys are deleted and do not count. A repeated request with the same `Idempotency-Key` does not create a second key. Because the first key cannot be shown again, the response is 409 with its id.
      * Create a key
      */
     async createKey(requestParameters: CreateKeyRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<CreatedKeyItem> {
@@ -174,7 +174,7 @@ export class KeysApi extends runtime.BaseAPI {
     }
 
     /**
-     * Deletes the key and every key that was created with it, directly or indirectly. They stop working immediately. A key can delete only itself and the keys created with it. A session can delete any of your keys.
+     * Deletes the key and every key that was created with it, directly or indirectly. They stop working within seconds. A key can delete only itself and the keys created with it. A session can delete any of your keys.
      * Delete a key
      */
     async deleteKeyRaw(requestParameters: DeleteKeyRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<KeyDeleted>> {
@@ -185,7 +185,7 @@ export class KeysApi extends runtime.BaseAPI {
     }
 
     /**
-     * Deletes the key and every key that was created with it, directly or indirectly. They stop working immediately. A key can delete only itself and the keys created with it. A session can delete any of your keys.
+     * Deletes the key and every key that was created with it, directly or indirectly. They stop working within seconds. A key can delete only itself and the keys created with it. A session can delete any of your keys.
      * Delete a key
      */
     async deleteKey(requestParameters: DeleteKeyRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<KeyDeleted> {

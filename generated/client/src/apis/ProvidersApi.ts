@@ -398,7 +398,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the limits of messages: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProviderRaw(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<TestResult>> {
@@ -409,7 +409,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the limits of messages: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProvider(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<TestResult> {

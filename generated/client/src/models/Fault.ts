@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * A validation error. It describes one error in a request.
+ * One validation error in a request.
  * @export
  * @interface Fault
  */

@@ -56,7 +56,7 @@ export interface Monitor {
      */
     last_response_time_ms: number | null;
     /**
-     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it may not ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
+     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it cannot ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
      */
     last_error: string | null;
     /**
