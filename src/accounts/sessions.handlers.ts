@@ -4,7 +4,7 @@ import { hashKey } from '../auth/api-key.ts';
 import type { Caller } from '../auth/caller.ts';
 import { hashPassword } from '../auth/passwords.ts';
 import { newSessionToken, sessionExpiresAtMs } from '../auth/session.ts';
-import { type SignIn, wrongCredentials } from '../auth/sign-in.ts';
+import { type CheckedUser, type SignIn, wrongCredentials } from '../auth/sign-in.ts';
 import type { Database } from '../db/database.ts';
 import { findById } from '../db/find-by-id.ts';
 import type { UserDatabase } from '../db/user-database.ts';
@@ -18,9 +18,12 @@ type SessionOperations = Pick<operations, 'createSession' | 'showSession' | 'del
 export function sessionHandlers({ database, signIn }: { database: Database; signIn: SignIn }): Handlers<SessionOperations, UserDatabase> {
   return {
     async createSession({ body }, { address }) {
-      const userId = await signIn.check(body.email, body.password, address);
-      if (userId === undefined) throw wrongCredentials();
-      return database.asUser(userId, (em) => startSession(em, userId));
+      const user = await signIn.check(body.email, body.password, address);
+      if (!user) throw wrongCredentials();
+      return database.asUser(user.id, async (em) => {
+        if (!(await hasPassword(em, user))) throw wrongCredentials();
+        return startSession(em, user.id);
+      });
     },
 
     async showSession(_, { caller, db }) {
@@ -34,9 +37,11 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
 
     async changePassword({ body }, { caller, address, db }) {
       const { email } = await db.transaction((em) => findById(em, UserEntity, caller.userId));
-      if ((await signIn.check(email, body.current, address)) === undefined) throw new InvalidRequest([wrongCurrentPassword]);
+      const user = await signIn.check(email, body.current, address);
+      if (!user) throw new InvalidRequest([wrongCurrentPassword]);
       const passwordHash = await hashPassword(body.new, { userId: caller.userId });
       return db.transaction(async (em) => {
+        if (!(await hasPassword(em, user))) throw new InvalidRequest([wrongCurrentPassword]);
         await em.nativeUpdate(UserEntity, { id: caller.userId }, { passwordHash });
         // Also this session: somebody may have stolen its token.
         await em.nativeDelete(SessionEntity, {});
@@ -48,10 +53,20 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
 
 const wrongCurrentPassword = { in: 'body', pointer: '/current', code: 'wrong_password', message: 'is not the current password' } as const;
 
+/** Whether the password is still the one that was checked. It stays so until the end of the transaction. */
+async function hasPassword(em: SqlEntityManager, { id, passwordHash }: CheckedUser): Promise<boolean> {
+  const rows = await em.execute('select from users where id = ? and password_hash = ? for update', [id, passwordHash]);
+  return rows.length > 0;
+}
+
+const maxSessions = 100;
+
+/** Starts a session, and ends the oldest if the user has too many. */
 async function startSession(em: SqlEntityManager, userId: number) {
   const sessionToken = newSessionToken();
   const row = em.create(SessionEntity, { userId, tokenHash: hashKey(sessionToken) });
   await em.flush();
+  await em.execute('delete from sessions where id in (select id from sessions order by id desc offset ?)', [maxSessions], 'run');
   const session = { id: row.id, createdAtMs: row.createdAt.getTime(), lastUsedAtMs: row.lastUsedAt.getTime() };
   return { body: { data: await sessionView(em, userId, session) }, sessionToken };
 }

@@ -5,6 +5,12 @@ import type { Limiters } from '../limits/limiters.ts';
 import { networkOf } from '../limits/rate-limits.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
 
+export interface CheckedUser {
+  id: number;
+  /** The hash that the password matched. Checking takes a while, and the password may have been changed in the meantime. */
+  passwordHash: string;
+}
+
 /** Checks the passwords of users and slows down guessing. */
 export class SignIn {
   readonly #database: Database;
@@ -19,8 +25,8 @@ export class SignIn {
     this.#perAccount = limiters.create('sign-in-account', 50, 60 * 60);
   }
 
-  /** Returns the id of the user, or undefined if address and password do not match. */
-  async check(email: string, password: string, address: string): Promise<number | undefined> {
+  /** Returns the user, or undefined if address and password do not match. */
+  async check(email: string, password: string, address: string): Promise<CheckedUser | undefined> {
     const account = email.toLowerCase();
     const network = networkOf(address);
     return limitFailures(
@@ -33,8 +39,8 @@ export class SignIn {
           em.execute<{ id: number; password_hash: string | null }[]>('select * from auth_find_user(?)', [email]),
         );
         const matches = await verifyPassword(user?.password_hash ?? (await this.#decoyHash), password, { network });
-        const id = matches && user?.password_hash ? user.id : undefined;
-        return { succeeded: id !== undefined, result: id };
+        const result = matches && user?.password_hash ? { id: user.id, passwordHash: user.password_hash } : undefined;
+        return { succeeded: result !== undefined, result };
       },
     );
   }

@@ -86,12 +86,12 @@ export class ConnectionMultiplexer {
 
   /**
    * While callers wait for the pool, all shared connections but one are released to them as soon as possible. Reads share that
-   * one without limit: they take no locks, so none waits long for those before it.
+   * one even if it is slow: they take no locks, so they wait only for each other.
    */
   #keptForReads(): SharedConnection | undefined {
     if (this.#pool.options.max < minToKeepOne) return undefined;
-    for (const connection of this.#shared) if (connection.readOnly) return connection.acceptsQueries ? connection : undefined;
-    return undefined;
+    const kept = [...this.#shared].find(({ readOnly }) => readOnly);
+    return kept?.acceptsQueries && kept.pendingQueries < maxPending.reads ? kept : undefined;
   }
 
   #send(statements: Statement[], connection: SharedConnection, done: PipelinedQuery['callback']) {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net';
 import { type ProblemCode, ProblemError } from '../errors.ts';
 import { problemBody, serializeProblem } from './problems.ts';
 import { newRequestId } from './request-id.ts';
@@ -119,19 +119,28 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
  * Node would handle all of them at once and keep the responses in memory.
  */
 function oneAtATime(handle: RequestListener): RequestListener {
-  const last = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
-    const previous = last.get(socket);
-    last.set(socket, response);
-    if (!previous || previous.writableFinished || previous.destroyed) return handle(request, response);
+    const previous = lastResponses.get(socket);
+    lastResponses.set(socket, response);
+    // The client could not read a response after one that closes the connection, so the request must have no effect.
+    const next = () => {
+      if (!socket.destroyed && previous?.getHeader('Connection') !== 'close') handle(request, response);
+    };
+    if (!previous || isClosed(previous)) return next();
     socket.pause();
     previous.once('close', () => {
-      if (socket.destroyed) return;
       socket.resume();
-      handle(request, response);
+      next();
     });
   };
+}
+
+/** The latest response of each connection. */
+const lastResponses = new WeakMap<Socket, ServerResponse>();
+
+function isClosed(response: ServerResponse): boolean {
+  return response.writableFinished || response.destroyed;
 }
 
 function bind(
@@ -159,18 +168,29 @@ function urlOf(host: string, port: number): string {
 /** A problem found before the request reaches Koa. */
 type EarlyProblem = [code: ProblemCode, detail: string];
 
-function protocolProblem({ rawHeaders, headers, httpVersion }: IncomingMessage): EarlyProblem | undefined {
+function protocolProblem({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): EarlyProblem | undefined {
   if (rawHeaders.length / 2 > maxHeaderCount) return ['headers_too_large', `A request can have at most ${maxHeaderCount} headers.`];
+  if (!isValidTarget(url)) return ['malformed_request', 'The URL in the first line of the request is not valid.'];
   if (headers.host === undefined) return httpVersion === '1.1' ? ['malformed_request', 'The Host header is missing.'] : undefined;
   // `headers` contains only the first of several. A proxy may have looked at another one.
   if (rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1)
     return ['malformed_request', 'The Host header must not be given more than once.'];
-  if (!validHost.test(headers.host)) return ['malformed_request', 'The Host header is not a host name with an optional port.'];
+  if (!isValidHost(headers.host)) return ['malformed_request', 'The Host header is not a host name with an optional port.'];
   return undefined;
 }
 
+/** A path, `*`, or the complete URL that a client sends to a proxy. */
+function isValidTarget(target: string): boolean {
+  return target.startsWith('/') || target === '*' || (/^https?:\/\//i.test(target) && URL.canParse(target));
+}
+
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
-const validHost = /^(?:[\w.~%!$&'()*+,;=-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+const hostAndPort = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+|\[([\da-f:.]+)\])(?::(\d{0,5}))?$/i;
+
+function isValidHost(host: string): boolean {
+  const [matches, ipv6 = '::', port = ''] = hostAndPort.exec(host) ?? [];
+  return matches !== undefined && isIPv6(ipv6) && Number(port) <= 65_535;
+}
 
 function respondUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
   response.setHeader('Retry-After', '1');
@@ -186,7 +206,7 @@ function respondWithProblem(request: IncomingMessage, response: ServerResponse, 
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?')[0] ?? '/';
+  return url.startsWith('/') ? (url.split('?')[0] ?? '/') : '/';
 }
 
 const parserProblems: Record<string, EarlyProblem> = {
@@ -194,18 +214,21 @@ const parserProblems: Record<string, EarlyProblem> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', `The request did not arrive within ${requestTimeoutMs / 1000} seconds.`],
 };
 
+const notHttp: EarlyProblem = [
+  'malformed_request',
+  'The request is not valid HTTP. If its URL contains characters that are not ASCII, percent-encode them.',
+];
+
 /** Errors of Node's HTTP parser get the same problem+json body as all others. */
 function handleClientError(error: NodeJS.ErrnoException, socket: Socket, publicUrl: string) {
-  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else
-    rejectSocket(
-      socket,
-      parserProblems[error.code ?? ''] ?? [
-        'malformed_request',
-        'The request is not valid HTTP. If its URL contains characters that are not ASCII, percent-encode them.',
-      ],
-      publicUrl,
-    );
+  const reject = () => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else rejectSocket(socket, parserProblems[error.code ?? ''] ?? notHttp, publicUrl);
+  };
+  // If an earlier request arrived completely, its response comes first.
+  const earlier = lastResponses.get(socket);
+  if (earlier?.req.complete && !isClosed(earlier)) earlier.once('close', reject);
+  else reject();
 }
 
 function rejectSocket(socket: Socket, problem: EarlyProblem, publicUrl: string) {

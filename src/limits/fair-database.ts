@@ -9,6 +9,8 @@ const maxWaiting = 256;
  * So only as many run at a time as keep the database busy.
  */
 const maxQueries = 32;
+/** Slow searches of one user leave this many connections for others. */
+const leftForOthers = 2;
 /** The part of the connections that the engine can use at a time. */
 const engineShare = 0.3;
 
@@ -20,7 +22,10 @@ export function shareFairly(database: Database): Database {
   const { concurrency } = database;
   const engineConnections = Math.max(1, Math.floor(concurrency * engineShare));
   const transactions = new FairSlots({ slots: Math.max(1, concurrency - engineConnections - 1), maxWaiting, maxWaitMs });
-  const queries = concurrency === 1 ? transactions : new FairSlots({ slots: maxQueries, maxWaiting, maxWaitMs });
+  const queries =
+    concurrency === 1
+      ? transactions
+      : new FairSlots({ slots: maxQueries, slotsPerOwner: Math.max(1, concurrency - leftForOthers), maxWaiting, maxWaitMs });
   const engine = new FairSlots({ slots: engineConnections, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs });
   return {
     concurrency,

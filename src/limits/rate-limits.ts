@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
-import { consume, type Limiters } from './limiters.ts';
+import { consume, enforceLimit, type Limiters } from './limiters.ts';
 
 const windowSeconds = 60;
 
@@ -60,9 +60,9 @@ export class RateLimits {
     return { policy: key ? this.#policies.key : this.#policies.session, tightest };
   }
 
-  /** Counts the lookup of a credential, and returns whether the address can have one. */
-  async countLookup(address: string): Promise<boolean> {
-    return !(await count(this.#lookup, networkOf(address))).isExceeded;
+  /** Counts the lookup of a credential. Throws RetryLaterError if the address has no lookups left. */
+  async countLookup(address: string): Promise<void> {
+    await enforceLimit(this.#lookup.limiter, networkOf(address), 'Too many unknown keys or sessions came from your address.');
   }
 
   /** Takes back the lookup of a credential that turned out to be valid. */

@@ -1,7 +1,12 @@
+/** A percent sign, which may be percent-encoded itself. */
+const percent = '%(?:25)*';
 /** A character of a key, which may be percent-encoded. */
-const character = '(?:[0-9a-z]|%[3-7][0-9a-f])';
+const character = `(?:[0-9a-z]|${percent}[3-7][0-9a-f])`;
 /** The first characters of a key are also shown in lists, and tell which key was exposed. */
-const apiKey = new RegExp(`((?:s|%[57]3)(?:t|%[57]4)(?:k|%[46]b)(?:p|%[57]0)(?:_|%5f)${character}{4})${character}+`, 'gi');
+const apiKey = new RegExp(
+  `((?:s|${percent}[57]3)(?:t|${percent}[57]4)(?:k|${percent}[46]b)(?:p|${percent}[57]0)(?:_|${percent}5f)${character}{4})${character}+`,
+  'gi',
+);
 
 /** Removes API keys from a text, because clients send them in the wrong place: in the path, or as the name of a field. */
 export function redactKeys(text: string): string {

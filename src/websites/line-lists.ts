@@ -12,6 +12,7 @@ export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''
   const { normalize, message } = rules[field];
   const errors: ValidationError[] = [];
   const entries = new Set<string>();
+  let count = 0;
   // Splitting the text would create an array of up to 131,072 lines.
   for (let start = 0, line = 1; start < text.length; line++) {
     const lineBreak = text.indexOf('\n', start);
@@ -19,14 +20,14 @@ export function parseLineList(field: 'exclude_ips' | 'exclude_params', text = ''
     const given = text.slice(start, end).trim();
     start = end + 1;
     if (given === '') continue;
-    const entry = normalize(given);
-    if (entry !== undefined) entries.add(entry);
-    else errors.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line });
-    if (entries.size + errors.length > maxEntries) {
-      // Stop here: the response must not grow with the size of the request.
+    if (++count > maxEntries) {
+      // Stop here, also if all of them are the same: neither the work nor the response may grow with the size of the request.
       errors.push({ in: 'body', pointer: `/${field}`, code: 'too_many_lines', message: `must have at most ${maxEntries} entries` });
       break;
     }
+    const entry = normalize(given);
+    if (entry !== undefined) entries.add(entry);
+    else errors.push({ in: 'body', pointer: `/${field}`, code: 'invalid_line', message, line });
   }
   return { text: [...entries].join('\n'), errors };
 }
@@ -42,7 +43,7 @@ const rules = {
 
 /**
  * Returns the usual spelling of an address or range, so that each is stored once: IPv6 as in RFC 5952, a range with the first
- * of its addresses, a range of one address as that address, and an IPv4 address in IPv6 form as IPv4.
+ * of its addresses, a range of one address as that address, and IPv4 in IPv6 form as IPv4.
  */
 function normalizeRange(entry: string): string | undefined {
   const [address = '', bits, rest] = entry.split('/');
@@ -52,7 +53,9 @@ function normalizeRange(entry: string): string | undefined {
   if (bits !== undefined && !(/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= maxBits)) return undefined;
   if (bits === undefined || Number(bits) === maxBits) return spell(address).replace(/^::ffff:(?=\d+\.)/, '');
   if (family === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(entry)}/${bits}`;
-  return `${spell(ipaddr.IPv6.networkAddressFromCIDR(`${withoutDots(address)}/${bits}`).toString())}/${bits}`;
+  const network = spell(ipaddr.IPv6.networkAddressFromCIDR(`${withoutDots(address)}/${bits}`).toString());
+  const [, embedded] = /^::ffff:(\d+\..*)$/.exec(network) ?? [];
+  return embedded && Number(bits) >= 96 ? `${embedded}/${Number(bits) - 96}` : `${network}/${bits}`;
 }
 
 function spell(address: string): string {

@@ -86,6 +86,7 @@ function formShapes(fields: string[]): Record<string, string> {
     shapes[`encoded control characters in ${field}`] = fill('%01', `${field}=`);
     shapes[`line breaks in ${field}`] = `${field}=${'\n'.repeat(131_072)}`;
     shapes[`short lines in ${field}`] = `${field}=${enumerate((index) => index.toString(36), '\n').slice(0, 131_072)}`;
+    shapes[`the same range in ${field}`] = `${field}=${'::/0\n'.repeat(26_000)}`;
     shapes[`ranges in ${field}`] =
       `${field}=${enumerate((index) => `2001:db8:0:0:0:${(index % 65_536).toString(16)}::/96`, '\n').slice(0, 131_072)}`;
     shapes[`quotes in ${field}`] = fill('"', `${field}=`);

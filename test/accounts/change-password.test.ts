@@ -42,6 +42,29 @@ test('the new session can change the password again, and API keys keep working',
   expect((await user.api.get('/api/monitors')).status).toBe(200);
 });
 
+test('no session that was started with the old password at the same time survives', async () => {
+  const current = await signIn(service, user.email);
+  const change = changePassword(current, { current: password, new: newPassword });
+  // Passwords are checked one after the other, so the last of these are checked after the change.
+  const attempts = Array.from({ length: 4 }, () =>
+    service.anonymous.post('/api/session', { json: { email: user.email, password } }).then(({ headers }) => headers.get('Set-Cookie')),
+  );
+  const cookies = (await Promise.all(attempts)).filter((cookie) => cookie !== null);
+  expect((await change).status).toBe(200);
+  for (const cookie of cookies) expect(await statusOf({ Cookie: cookie.split(';')[0] ?? '' })).toBe(401);
+  const sessions = await service.database.asUser(user.id, (em) => em.execute('select id from sessions'));
+  expect(sessions).toHaveLength(1);
+});
+
+test('of two changes at the same time, one succeeds and the other returns 422', async () => {
+  const [first, second] = [await signIn(service, user.email), await signIn(service, user.email)];
+  const results = await Promise.all([
+    changePassword(first, { current: password, new: newPassword }),
+    changePassword(second, { current: password, new: 'a third password' }),
+  ]);
+  expect(results.map(({ status }) => status).sort()).toEqual([200, 422]);
+});
+
 test('other users stay signed in', async () => {
   const other = await service.createUser(password);
   const cookie = await signIn(service, other.email);

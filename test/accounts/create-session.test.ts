@@ -26,6 +26,24 @@ test('returns 201 with the user and a cookie that scripts cannot read', async ()
   expect(Date.parse(body.data.expires_at) - Date.parse(body.data.created_at)).toBe(7 * 24 * 3600 * 1000);
 });
 
+test('ends the oldest session if the user has more than 100', async () => {
+  const [first, second] = [await signIn(service, user.email), await signIn(service, user.email)];
+  await service.database.asUser(user.id, (em) =>
+    em.execute(
+      `insert into sessions (user_id, token_hash) select ?, decode(md5(n::text || ?), 'hex') from generate_series(1, 98) n`,
+      [user.id, user.email],
+      'run',
+    ),
+  );
+  const statuses = async () => [
+    (await service.anonymous.get('/api/session', { headers: first })).status,
+    (await service.anonymous.get('/api/session', { headers: second })).status,
+  ];
+  expect(await statuses()).toEqual([200, 200]);
+  await signIn(service, user.email);
+  expect(await statuses()).toEqual([401, 200]);
+});
+
 test('the cookie is Secure and bound to the host if the public URL is https', async () => {
   const secure = await startService({}, { database: service.database, publicUrl: 'https://sitekeeper.example.com' });
   try {

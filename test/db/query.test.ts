@@ -178,7 +178,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers on shared connections', (
     await times(20, () => sleep(0)); // Prepares the statement on every connection.
     await times(20, () => database.query(ada)(quick));
     let running = true;
-    const callers = times(20, async () => {
+    const callers = times(4, async () => {
       while (running) await sleep(0.002);
     });
     const { promise: end, resolve } = Promise.withResolvers<void>();

@@ -21,6 +21,7 @@ const respondAfterBody: RequestListener = (request, response) =>
 
 const host = 'Host: x\r\nConnection: close\r\n';
 const repeatedHost = 'The Host header must not be given more than once.';
+const invalidUrl = 'The URL in the first line of the request is not valid.';
 const invalidHost = 'The Host header is not a host name with an optional port.';
 const headers = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: 1\r\n`).join('');
 
@@ -54,8 +55,28 @@ test.each<[string, string, string]>([
   ['two Host headers', 'GET / HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\nConnection: close\r\n\r\n', repeatedHost],
   ['the same Host twice', 'GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n', repeatedHost],
   ['two Host headers with HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a.example\r\nHost: b.example\r\n\r\n', repeatedHost],
-  ...['a b', 'a/b', 'a@b', 'a,b c', 'http://a.example', 'a:b', 'a:123456', '[::1', '::1', 'ü.example', 'a\\b', 'a?b', 'a#b'].map(
+  ...[
+    'a b',
+    'a/b',
+    'a@b',
+    'a,b c',
+    'http://a.example',
+    'a:b',
+    'a:123456',
+    'a:65536',
+    'a%zz',
+    '[1]',
+    '[::1',
+    '::1',
+    'ü.example',
+    'a\\b',
+    'a?b',
+    'a#b',
+  ].map(
     (name) => [`the Host ${name}`, `GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, invalidHost] as [string, string, string],
+  ),
+  ...['http://[/', 'http://[::1', 'http://', 'http://[::1]:x/a', 'http://a:99999/', 'ftp://a.example/'].map(
+    (url) => [`the URL ${url}`, `GET ${url} HTTP/1.1\r\n${host}\r\n`, invalidUrl] as [string, string, string],
   ),
   ['a proxy request', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'This service is not a proxy.'],
 ])('returns 400 for %s', async (_, request, detail) => {
@@ -70,6 +91,41 @@ test.each(['x', 'a.example', 'A.Example.', 'a.example:8080', 'a.example:', '127.
     expect((await rawExchange(server.url, request)).status).toBe(200);
   },
 );
+
+test('accepts a complete URL, as clients send it to a proxy', async () => {
+  expect((await rawExchange(server.url, `GET http://a.example:8080/x?y=1 HTTP/1.1\r\n${host}\r\n`)).status).toBe(200);
+});
+
+test('after a response that closes the connection, a further request has no effect', async () => {
+  const closing = await listen({ host: '127.0.0.1', port: 0 });
+  const handled: string[] = [];
+  closing.setHandler((request, response) => {
+    handled.push(request.url ?? '');
+    request.resume();
+    response.setHeader('Connection', 'close').end('done');
+  });
+  try {
+    const requests = ['/1', '/2', '/3'].map((path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
+    const { text } = await rawExchange(closing.url, requests.join(''));
+    expect([text.match(/HTTP\/1\.1 \d+/g), handled]).toEqual([['HTTP/1.1 200'], ['/1']]);
+  } finally {
+    await closing.close();
+  }
+});
+
+test('a request that is not valid HTTP does not replace the response to the one before it', async () => {
+  const slow = await listen({ host: '127.0.0.1', port: 0 });
+  slow.setHandler((request, response) => {
+    request.resume();
+    setTimeout(() => response.end('first response'), 50);
+  });
+  try {
+    const { text } = await rawExchange(slow.url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n');
+    expect(text.match(/HTTP\/1\.1 \d+|first response/g)).toEqual(['HTTP/1.1 200', 'first response', 'HTTP/1.1 400']);
+  } finally {
+    await slow.close();
+  }
+});
 
 test('accepts HTTP/1.0 without Host', async () => {
   expect((await rawExchange(server.url, 'GET / HTTP/1.0\r\n\r\n')).status).toBe(200);

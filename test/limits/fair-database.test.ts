@@ -44,6 +44,21 @@ test.runIf(process.env.TEST_DATABASE_URL)(
   },
 );
 
+test.runIf(process.env.TEST_DATABASE_URL)('a statement runs while another user has as many slow ones as they can', async () => {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+  const holder = database.asEngine(async (em) => {
+    await em.execute('select pg_advisory_xact_lock(7)');
+    lock();
+    await end;
+  });
+  await locked;
+  const slow = Array.from({ length: 30 }, () => database.query(ada)(sql('select pg_advisory_xact_lock(7)')));
+  for (let turn = 0; turn < 20; turn++) expect(await database.query(ben)(email)).toEqual([[{ email: 'ben@example.com' }]]);
+  resolve();
+  await Promise.all([holder, ...slow]);
+});
+
 test('a transaction of one user starts before the waiting ones of another', async () => {
   const order: string[] = [];
   const workOf = (name: string) => async () => void order.push(name);

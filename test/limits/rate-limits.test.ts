@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
+import { memoryLimiters } from '../../src/limits/limiters.ts';
+import { RateLimits } from '../../src/limits/rate-limits.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService } from '../support/service.ts';
@@ -31,6 +33,18 @@ test('returns 429 with Retry-After over the limit, and every response reports wh
   } finally {
     await service.stop();
   }
+});
+
+test('without lookups left, a credential that is not familiar gets 429 instead of being called unknown', async () => {
+  const rateLimits = new RateLimits(10, memoryLimiters());
+  for (let count = 0; count < 10; count++) await rateLimits.countLookup('192.0.2.7');
+  await expect(rateLimits.countLookup('192.0.2.7')).rejects.toThrow(
+    /^Too many unknown keys or sessions came from your address\. Retry in \d+ seconds\.$/,
+  );
+  await rateLimits.countLookup('192.0.2.8');
+  await rateLimits.refundLookup('192.0.2.7');
+  await rateLimits.refundLookup('192.0.2.7');
+  await rateLimits.countLookup('192.0.2.7');
 });
 
 test('the keys of one user share the limit of the user, and rejected requests count', async () => {

@@ -17,6 +17,7 @@ describe('redactKeys', () => {
     ['a key in a path', `/api/keys/${key}/x`, `/api/keys/${mask}/x`],
     ['two keys', `${key} ${key}`, `${mask} ${mask}`],
     ['a key with an encoded underscore', key.replace('_', '%5F'), mask.replace('_', '%5F')],
+    ['a key with an underscore that is encoded twice', key.replace('_', '%255f'), mask.replace('_', '%255f')],
     ['a part of a key', key.slice(0, 20), mask],
     ['the first characters, which lists show as well', key.slice(0, 9), key.slice(0, 9)],
     ['a text without a key', '/api/monitors/17', '/api/monitors/17'],

@@ -79,7 +79,13 @@ test.each(['exclude_ips', 'exclude_params'] as const)('%s accepts 1,000 entries 
   ]);
 });
 
+test('counts repeated entries, so that the work does not grow with the request', () => {
+  const repeated = (count: number) => parseLineList('exclude_ips', '::/0\n'.repeat(count));
+  expect(repeated(1000)).toEqual({ text: '::/0', errors: [] });
+  expect(repeated(26_000).errors.map(({ code }) => code)).toEqual(['too_many_lines']);
+});
+
 test('stops at the first line over the limit, so that the errors do not grow with the request', () => {
   const { errors } = parseLineList('exclude_ips', 'x\n'.repeat(50_000));
-  expect([errors.length, errors.at(-1)?.code]).toEqual([1002, 'too_many_lines']);
+  expect([errors.length, errors.at(-1)?.code]).toEqual([1001, 'too_many_lines']);
 });
