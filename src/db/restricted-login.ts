@@ -27,7 +27,6 @@ const findPower = `
                   then 'can access files of the server'
                 when exists (select from pg_database where datname = current_database() and datdba = role.oid) then 'owns the database'
                 when exists (select from pg_namespace where nspname = 'public' and nspowner = role.oid) then 'owns the schema'
-                when has_schema_privilege(role.oid, 'public', 'create') then 'can create tables and functions'
                 when exists (select from pg_class where relowner = role.oid) then 'owns tables'
                 when exists (select from pg_proc where proowner = role.oid) then 'owns functions'
            end as power

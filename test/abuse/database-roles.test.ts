@@ -69,6 +69,12 @@ guarantee(2, 'Nothing that the service creates in the database can change what f
     await expect(database.asAuthenticator((em) => em.execute(sql))).rejects.toThrow(/permission denied/);
     await expect(database.asEngine((em) => em.execute(sql))).rejects.toThrow(/permission denied/);
   }
+  const [privileges] = await database.asAuthenticator((em) =>
+    em.execute<object[]>(
+      `select has_database_privilege(current_database(), 'temporary') as temporary, has_schema_privilege('public', 'create') as create`,
+    ),
+  );
+  expect(privileges).toEqual({ temporary: false, create: false });
   const [found] = await database.asAuthenticator((em) =>
     em.execute<{ password_hash: string }[]>(`select password_hash from auth_find_user('ada@example.com')`),
   );

@@ -100,9 +100,11 @@ test(
     const plan = JSON.stringify({ url: service.url, keys: hostile.map(({ key }) => key) });
     const attackers = collectOutput(spawn(process.execPath, [join(import.meta.dirname, 'support/attackers.ts'), plan]));
     const attacked = await work(honest, seconds * 1000);
+    expect(attackers.child.exitCode, attackers.printed()).toBeNull();
     attackers.child.kill('SIGTERM');
     await attackers.ended;
     const [, statuses = '{}'] = /^statuses (.*);$/m.exec(attackers.printed()) ?? [];
+    expect(Object.keys(JSON.parse(statuses))).toEqual(expect.arrayContaining(['201', '422', '429']));
     const peak = peakMemory(service);
     const messages = sms.requests.length;
     const failures = service
@@ -134,6 +136,8 @@ test(
     // A machine that is too slow for the attack may return 503, which the table shows. Nothing else may fail.
     expect(failures.filter((line) => !line.includes('"status":503'))).toEqual([]);
     expect(Object.keys(attacked.statuses).filter((status) => !['200', '201', '503'].includes(status))).toEqual([]);
+    expect(messages).toBeLessThanOrEqual(hostile.length * 100); // 50 SMS and their recoveries.
+    expect(later?.api_keys).toBe(service.users.length);
     expect(service.child.exitCode).toBe(0); // It was stopped, and had not crashed.
   },
   (seconds + 240) * 1000,

@@ -7,7 +7,8 @@ import { type AbusedService, startAbusedService } from './support/service.ts';
 let service: AbusedService;
 
 beforeAll(async () => {
-  service = await startAbusedService({ users: 3 });
+  // With few connections it shows if one of them waits for a hash.
+  service = await startAbusedService({ users: 3, settings: { DATABASE_POOL_SIZE: '3' } });
 });
 afterAll(() => service?.remove());
 
@@ -24,7 +25,7 @@ guarantee(
     const honestAgent = new Agent({ keepAlive: true, maxSockets: 1 });
     const read = () => send(honestAgent, `${service.url}/api/monitors`, { key: honest?.key ?? '' });
     await read();
-    // Each request hashes a password. Without the header, and with it.
+    // Each request hashes a password.
     const attack = Array.from({ length: 200 }, async (_, client) => {
       for (let index = 0; running; index++) {
         const form = `domain=a${client}-${index}.example&privacy=2&password=secret${index}`;
@@ -45,6 +46,7 @@ guarantee(
     agent.destroy();
     honestAgent.destroy();
     expect(new Set(reads)).toEqual(new Set([200]));
+    expect(statuses[201]).toBeGreaterThan(0);
     expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
 
     const api = service.as(honest);
@@ -59,9 +61,7 @@ guarantee(
     expect((await small()).headers.get('Idempotent-Replayed')).toBe('true');
     const largest = await service.stopAndInspect(async (database) => {
       const [row] = await database.asUser(honest?.id ?? 0, (em) =>
-        em.execute<{ largest: number; rows: number }[]>(
-          'select max(octet_length(response::text))::int as largest, count(*)::int as rows from idempotent_responses',
-        ),
+        em.execute<{ largest: number }[]>('select max(octet_length(response::text))::int as largest from idempotent_responses'),
       );
       return row?.largest ?? 0;
     });

@@ -76,6 +76,8 @@ guarantee(
     expect(Object.keys(unknown.statuses)).toEqual(['429']);
     expect(Object.keys(readiness.statuses)).toEqual(['200']);
     for (const { transactions } of [repeated, readiness]) expect(transactions).toBeLessThan(requests / 10);
+    // 600 for each minute that the flood takes. Other tests may use the same server.
+    expect(unknown.transactions).toBeGreaterThan(0);
     expect(unknown.transactions).toBeLessThan(requests / 2);
     // A caller who is known is not affected by others at the same address.
     expect(await send('/api/monitors', user?.key ?? '')).toBe(200);

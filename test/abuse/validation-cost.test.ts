@@ -127,6 +127,7 @@ guarantee(
         expect(body.length, about).toBeLessThanOrEqual(maxBytes);
         expect(response.status, about).toBeGreaterThanOrEqual(400);
         expect(response.status, about).toBeLessThan(500);
+        expect(response.status, about).not.toBe(429); // It would not have read the body.
         expect(response.text.length, about).toBeLessThan(100_000);
         expect(response.body.errors?.length ?? 0, about).toBeLessThanOrEqual(100);
       }
@@ -134,6 +135,8 @@ guarantee(
     blocks.sort((a, b) => b.ms - a.ms);
     const [worst] = blocks;
     const over = blocks.filter(({ ms }) => ms > 50).length;
+    // The time is that of the processor. A few are left for a machine that is slow at times.
+    expect(over, `${worst?.about}: ${worst?.ms} ms`).toBeLessThanOrEqual(requests / 50);
     return `${requests} requests; longest block ${worst?.ms.toFixed(0)} ms (${worst?.about}), ${over} over 50 ms; control: ${Math.max(...controls.slice(-20)).toFixed(0)} ms`;
   },
   300_000,

@@ -93,16 +93,18 @@ test('every process rejects a deleted user within 1 second: key, session and pas
 
 test('a busy key is not looked up at every request', async () => {
   const { key } = await createKey();
-  await statusWith(first, key);
   let lookups = 0;
-  const { asAuthenticator } = first.database;
-  first.database.asAuthenticator = (work) => {
-    lookups++;
-    return asAuthenticator.call(first.database, work) as never;
+  const { query } = first.database;
+  // Only the authenticator queries without a user.
+  first.database.query = (userId) => {
+    if (userId === undefined) lookups++;
+    return query.call(first.database, userId);
   };
+  await statusWith(first, key);
+  expect(lookups).toBe(1);
   for (let call = 0; call < 20; call++) await statusWith(first, key);
-  first.database.asAuthenticator = asAuthenticator;
-  expect(lookups).toBeLessThanOrEqual(1);
+  first.database.query = query;
+  expect(lookups).toBeLessThanOrEqual(2); // The cache may expire meanwhile.
 });
 
 // The embedded database belongs to one process and runs one transaction at a time.

@@ -1,5 +1,7 @@
 // What the HTTP server rejects before a request reaches the application. No application is needed for that.
 import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { type HttpServer, listen } from '../../src/http/server.ts';
@@ -110,6 +112,27 @@ test('after a response that closes the connection, a further request has no effe
     expect([text.match(/HTTP\/1\.1 \d+/g), handled]).toEqual([['HTTP/1.1 200'], ['/1']]);
   } finally {
     await closing.close();
+  }
+});
+
+test('handles one request of a connection at a time: further ones wait until the client reads', async () => {
+  const large = await listen({ host: '127.0.0.1', port: 0 });
+  const handled: string[] = [];
+  large.setHandler((request, response) => {
+    handled.push(request.url ?? '');
+    response.end(Buffer.alloc(20_000_000));
+  });
+  const socket = connect(Number(new URL(large.url).port), '127.0.0.1');
+  try {
+    socket.pause().write(['/1', '/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+    await expect.poll(() => handled).toEqual(['/1']);
+    await delay(200);
+    expect(handled).toEqual(['/1']);
+    socket.resume();
+    await expect.poll(() => handled, { timeout: 10_000 }).toEqual(['/1', '/2', '/3']);
+  } finally {
+    socket.destroy();
+    await large.close();
   }
 });
 

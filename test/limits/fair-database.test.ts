@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sql } from '../../src/db/statement.ts';
+import type { RetryLaterError } from '../../src/errors.ts';
 import { shareFairly } from '../../src/limits/fair-database.ts';
 import { createDatabase } from '../support/database.ts';
 
@@ -57,6 +58,38 @@ test.runIf(process.env.TEST_DATABASE_URL)('a statement runs while another user h
   for (let turn = 0; turn < 20; turn++) expect(await database.query(ben)(email)).toEqual([[{ email: 'ben@example.com' }]]);
   resolve();
   await Promise.all([holder, ...slow]);
+});
+
+test('runs 32 statements at a time; of one user 256 more can wait, for 5 seconds', async () => {
+  vi.useFakeTimers();
+  try {
+    const started: (number | undefined)[] = [];
+    const never = (userId?: number) => () => {
+      started.push(userId);
+      return new Promise(() => {});
+    };
+    const shared = shareFairly({
+      ...opened,
+      concurrency: 40,
+      query: never as Database['query'],
+      connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
+    });
+    const failures: unknown[] = [];
+    const query = (userId: number) =>
+      shared
+        .query(userId)(email)
+        .catch((error: RetryLaterError) => failures.push(error.code));
+    for (let count = 0; count < 32 + 256; count++) query(1);
+    query(2);
+    expect([started.length, shared.connections().waiting, failures]).toEqual([32, 257, []]);
+    query(1);
+    await vi.advanceTimersByTimeAsync(4900);
+    expect(failures).toEqual(['rate_limited']);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(failures).toEqual(['rate_limited', ...Array(257).fill('unavailable')]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a transaction of one user starts before the waiting ones of another', async () => {

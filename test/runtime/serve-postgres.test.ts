@@ -141,6 +141,39 @@ describe.runIf(server)('on PostgreSQL', () => {
     await owner.end();
   });
 
+  test('a read is served while another user has more transactions waiting than there are connections', async () => {
+    const key = generateKey();
+    const service = await waitUntilListening(start({ ...both(), OWNER_API_KEY: key, DATABASE_POOL_SIZE: '3' }));
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const readKeys = () => fetch(`${service}/api/keys`, { headers });
+    expect((await readKeys()).status).toBe(200);
+    await owner.query('begin');
+    await owner.query('lock table providers in exclusive mode');
+    const body = JSON.stringify({ provider_type: 'email', recipient_email: 'a@example.com' });
+    const writes = Array.from({ length: 20 }, () => fetch(`${service}/api/providers`, { method: 'POST', headers, body }));
+    for (let count = 0; count < 5; count++) expect((await readKeys()).status).toBe(200);
+    await owner.query('rollback');
+    await owner.end();
+    for (const { status } of await Promise.all(writes)) expect([201, 503]).toContain(status);
+  });
+
+  test('deletes all expired responses in batches after the start', async () => {
+    await waitUntilListening(start(both()));
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    for (const table of ['users', 'idempotent_responses']) await owner.query(`alter table ${table} no force row level security`);
+    await owner.query(
+      `insert into idempotent_responses (user_id, operation, idempotency_key, request_hash, response, created_at)
+       select (select min(id) from users), 'POST /test', n, '\\x00', '{}', now() - interval '25 hours' from generate_series(1, 1200) n`,
+    );
+    await waitUntilListening(start(both()));
+    const count = async () => (await owner.query('select count(*)::int as count from idempotent_responses')).rows[0].count;
+    await expect.poll(count, { timeout: 20_000 }).toBe(0);
+    await owner.end();
+  });
+
   test('processes that start together on an empty database migrate it once and print one key', async () => {
     const started = [1, 2, 3].map(() => start(both()));
     const urls = await Promise.all(started.map(waitUntilListening));
