@@ -89,7 +89,7 @@ export class Authenticator {
   async #byKey(key: string, beforeLookup: () => Promise<void>): Promise<Caller> {
     if (!isWellFormedKey(key)) throw malformedKey();
     const hash = hexHash(key);
-    const cached = this.#cache.get(hash) ?? (await this.#lookUp(hash, beforeLookup, () => this.#findKey(hash)));
+    const cached = await this.#find(hash, beforeLookup, () => this.#findKey(hash));
     const expiresAtMs = cached?.caller.key?.expiresAtMs ?? null;
     if (!cached || (expiresAtMs !== null && expiresAtMs <= this.#now())) throw revokedCredential('key');
     this.#updateLastUsed(hash, cached, 'api_keys', cached.caller.key?.id);
@@ -98,10 +98,27 @@ export class Authenticator {
 
   async #bySession(token: string, beforeLookup: () => Promise<void>): Promise<Caller> {
     const hash = hexHash(token);
-    const cached = this.#cache.get(hash) ?? (await this.#lookUp(hash, beforeLookup, () => this.#findSession(hash)));
+    const cached = await this.#find(hash, beforeLookup, () => this.#findSession(hash));
     if (!cached?.caller.session || sessionExpiresAtMs(cached.caller.session) <= this.#now()) throw revokedCredential('session');
     this.#updateLastUsed(hash, cached, 'sessions', cached.caller.session.id);
     return cached.caller;
+  }
+
+  /** Returns what is cached. It is renewed before it expires, so that a busy caller never waits for the database. */
+  async #find(
+    hash: string,
+    beforeLookup: () => Promise<void>,
+    find: () => Promise<CachedCaller | undefined>,
+  ): Promise<CachedCaller | undefined> {
+    const cached = this.#cache.get(hash);
+    if (!cached) return this.#lookUp(hash, beforeLookup, find);
+    if (this.#cache.getRemainingTTL(hash) < cacheMs / 2 && !this.#running.has(hash)) {
+      this.#lookUp(hash, async () => {}, find).then(
+        (found) => !found && this.#cache.delete(hash),
+        (error: unknown) => this.#log.warn({ err: error }, 'Renewing a cached key or session failed; it is looked up again'),
+      );
+    }
+    return cached;
   }
 
   /** Asks the database, unless it has just answered that there is no such credential. */

@@ -107,6 +107,20 @@ test('a busy key is not looked up at every request', async () => {
   expect(lookups).toBeLessThanOrEqual(2); // The cache may expire meanwhile.
 });
 
+test('a busy key does not wait for the database when its cache expires', async () => {
+  const { key } = await createKey();
+  expect(await statusWith(first, key)).toBe(200);
+  await delay(2200);
+  expect(await statusWith(first, key)).toBe(200); // It is renewed now.
+  await delay(2200);
+  const { query } = first.database;
+  first.database.query = (userId) =>
+    userId === undefined ? () => Promise.reject(new Error('The lookup fails.')) : query.call(first.database, userId);
+  const status = await statusWith(first, key);
+  first.database.query = query;
+  expect(status).toBe(200);
+});
+
 // The embedded database belongs to one process and runs one transaction at a time.
 describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
   test('separate processes reject a deleted key within 1 second, and within 5 seconds if their notifications are lost', {
