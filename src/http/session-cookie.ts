@@ -4,12 +4,11 @@ import { sessionMaxAgeSeconds } from '../auth/session.ts';
 /** The session cookie. Over https, the `__Host-` prefix binds it to this host. */
 export class SessionCookie {
   readonly #name: string;
-  readonly #attributes: string;
+  readonly #isSecure: boolean;
 
   constructor(publicUrl: string) {
-    const isSecure = publicUrl.startsWith('https:');
-    this.#name = isSecure ? '__Host-sitekeeper_session' : 'sitekeeper_session';
-    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    this.#isSecure = publicUrl.startsWith('https:');
+    this.#name = this.#isSecure ? '__Host-sitekeeper_session' : 'sitekeeper_session';
   }
 
   read(ctx: Context): string | undefined {
@@ -18,6 +17,16 @@ export class SessionCookie {
 
   /** Null clears the cookie. */
   write(ctx: Context, token: string | null) {
-    ctx.set('Set-Cookie', `${this.#name}=${token ?? ''}; Max-Age=${token === null ? 0 : sessionMaxAgeSeconds}; ${this.#attributes}`);
+    // A proxy decrypts https, so the connection itself does not show whether the client uses it.
+    ctx.cookies.secure = this.#isSecure;
+    ctx.cookies.set(this.#name, token, {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: this.#isSecure,
+      maxAge: sessionMaxAgeSeconds * 1000,
+      overwrite: true,
+      signed: false,
+    });
   }
 }

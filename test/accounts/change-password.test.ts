@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { expectCookie } from '../support/session-cookie.ts';
 import { password, signIn } from '../support/valid-requests.ts';
 
 let service: TestService;
@@ -24,7 +25,7 @@ test('replaces the password, ends all sessions and sets the cookie of a new one'
   expect([await statusOf(current), await statusOf(other)]).toEqual([200, 200]);
   const { status, body, headers } = await changePassword(current, { current: password, new: newPassword });
   expect([status, body.data.user]).toEqual([200, { id: user.id, email: user.email }]);
-  expect(headers.get('Set-Cookie')).toMatch(/^sitekeeper_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+  expectCookie(headers, /^sitekeeper_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/);
   const renewed = { Cookie: headers.get('Set-Cookie')?.split(';')[0] ?? '' };
   expect(renewed.Cookie).not.toBe(current.Cookie);
   expect([await statusOf(current), await statusOf(other), await statusOf(renewed)]).toEqual([401, 401, 200]);
