@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net';
-import { type ProblemCode, ProblemError } from '../errors.ts';
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { ProblemError } from '../errors.ts';
 import { problemBody, serializeProblem } from './problems.ts';
 import { newRequestId } from './request-id.ts';
+import { type EarlyProblem, findRequestProblem } from './request-line.ts';
 import { UnreadResponses } from './unread-responses.ts';
 
 /** The server cannot listen. The message tells the operator what to change. */
@@ -23,7 +24,6 @@ const closeTimeoutMs = 6000;
 /** A request must arrive completely within this time, so that slow clients do not occupy connections. */
 const requestTimeoutMs = 6000;
 const maxHeaderBytes = 16 * 1024;
-const maxHeaderCount = 200;
 /**
  * How long an idle connection stays open. Proxies keep theirs for a minute; if the service closed first, a request in transit
  * would be lost.
@@ -63,7 +63,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   const unread = new UnreadResponses();
   const onRequest: RequestListener = oneAtATime((request, response) => {
     unread.watch(response);
-    const problem = protocolProblem(request);
+    const problem = findRequestProblem(request);
     if (problem) respondWithProblem(request, response, problem, url);
     else handler(request, response);
   });
@@ -74,7 +74,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: 500,
-      requireHostHeader: false, // Checked below, because Node's own response has no body.
+      requireHostHeader: false, // Checked by findRequestProblem, because Node's own response has no body.
     },
     onRequest,
   );
@@ -163,33 +163,6 @@ function bind(
 function urlOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** A problem found before the request reaches Koa. */
-type EarlyProblem = [code: ProblemCode, detail: string];
-
-function protocolProblem({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): EarlyProblem | undefined {
-  if (rawHeaders.length / 2 > maxHeaderCount) return ['headers_too_large', `A request can have at most ${maxHeaderCount} headers.`];
-  if (!isValidTarget(url)) return ['malformed_request', 'The URL in the first line of the request is not valid.'];
-  if (headers.host === undefined) return httpVersion === '1.1' ? ['malformed_request', 'The Host header is missing.'] : undefined;
-  // `headers` contains only the first of several. A proxy may have looked at another one.
-  if (rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1)
-    return ['malformed_request', 'The Host header must not be given more than once.'];
-  if (!isValidHost(headers.host)) return ['malformed_request', 'The Host header is not a host name with an optional port.'];
-  return undefined;
-}
-
-/** A path, `*`, or the complete URL that a client sends to a proxy. */
-function isValidTarget(target: string): boolean {
-  return target.startsWith('/') || target === '*' || (/^https?:\/\//i.test(target) && URL.canParse(target));
-}
-
-/** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
-const hostAndPort = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+|\[([\da-f:.]+)\])(?::(\d{0,5}))?$/i;
-
-function isValidHost(host: string): boolean {
-  const [matches, ipv6 = '::', port = ''] = hostAndPort.exec(host) ?? [];
-  return matches !== undefined && isIPv6(ipv6) && Number(port) <= 65_535;
 }
 
 function respondUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {
