@@ -1,3 +1,5 @@
+import escapeHtml from 'escape-html';
+
 /** Markup that is safe to insert into a page. */
 export class Html {
   readonly markup: string;
@@ -22,10 +24,4 @@ export function renderText(text: string): Html {
 function toMarkup(value: Value): string {
   if (Array.isArray(value)) return value.map(toMarkup).join('');
   return value instanceof Html ? value.markup : escapeHtml(String(value));
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
