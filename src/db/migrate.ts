@@ -121,12 +121,19 @@ function sqlMigration(name: string): new (...args: ConstructorParameters<typeof 
   return class extends Migration {
     override up() {
       const text = readMigration(name);
-      // A blank line follows each statement, so that the statements inside a function body are not separated.
-      for (const statement of text.split(/;\s*\n\s*\n/)) this.addSql(statement);
+      this.addSql(asOneStatement(text));
       this.addSql(`create table if not exists ${checksumsTable} (name text primary key, checksum text not null)`);
       this.addSql(`insert into ${checksumsTable} values ('${name}', '${checksumOf(text)}')`);
     }
   };
+}
+
+/**
+ * Wraps a script in one statement, because MikroORM sends one statement at a time to PGlite. PostgreSQL itself splits the
+ * script. The first line of the baseline describes an earlier runner; it stays, because released migrations are never edited.
+ */
+export function asOneStatement(script: string): string {
+  return `do $do$ begin execute $migration$${script}$migration$; end $do$`;
 }
 
 /** Line endings are normalized, because git converts them on some systems. */

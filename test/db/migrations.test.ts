@@ -5,7 +5,7 @@ import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
-import { type MigrationPlan, migrationNames, migrationsFolder, planMigrations } from '../../src/db/migrate.ts';
+import { asOneStatement, type MigrationPlan, migrationNames, migrationsFolder, planMigrations } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
@@ -74,6 +74,31 @@ describe('a migration only adds', () => {
       expect(findViolations('0002_next', `${start}\n\nalter table websites drop column email;`)).toHaveLength(1);
     }
   });
+});
+
+test('a script runs as one statement, whatever its function bodies, texts and comments contain', async () => {
+  const pglite = await startPglite({ loadDataDir: await freshCluster() });
+  const script = `
+    create table colours (name text); -- it's the first; not the last
+    create function add_colours() returns void language plpgsql as $$
+    begin
+      insert into colours values ('red;
+
+');
+
+      insert into colours values ('it''s blue');
+    end
+    $$;
+    select add_colours()
+  `;
+  try {
+    await pglite.query(asOneStatement(script));
+    expect((await pglite.query('select name from colours')).rows).toEqual([{ name: 'red;\n\n' }, { name: "it's blue" }]);
+    await expect(pglite.query(asOneStatement(`insert into colours values ('green'); select 1 / 0`))).rejects.toThrow('division by zero');
+    expect((await pglite.query('select from colours')).rows).toHaveLength(2);
+  } finally {
+    await pglite.close();
+  }
 });
 
 /** A database with access as the owner of the tables, whom the service never is. */
