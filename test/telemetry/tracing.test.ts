@@ -1,4 +1,6 @@
 import { Writable } from 'node:stream';
+import { TraceFlags } from '@opentelemetry/api';
+import { parseTraceParent } from '@opentelemetry/core';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
@@ -18,14 +20,23 @@ test.each([
   `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
   `00-${traceId}-${'0'.repeat(16)}-01`,
   `ff-${traceId}-00f067aa0ba902b7-01`,
-  ` ${traceparent}`,
-])('ignores the traceparent %j', (header) => {
+])('ignores the traceparent %j, as OpenTelemetry does', (header) => {
   expect(parseTraceparent(header)).toBeUndefined();
+  expect(parseTraceParent(header)).toBeNull();
 });
 
-test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-added-by-a-later-version`])('parses the traceparent %j', (header) => {
-  expect(parseTraceparent(header)).toEqual({ traceId, spanId: '00f067aa0ba902b7', flags: 1 });
+test('ignores a traceparent after a space', () => {
+  expect(parseTraceparent(` ${traceparent}`)).toBeUndefined();
 });
+
+test.each([traceparent, `cc-${traceId}-00f067aa0ba902b7-ff-added-by-a-later-version`, `00-${traceId}-00f067aa0ba902b7-02`])(
+  'parses the traceparent %j, as OpenTelemetry does',
+  (header) => {
+    const { traceFlags, ...ids } = parseTraceParent(header) ?? {};
+    expect(ids).toEqual({ traceId, spanId: '00f067aa0ba902b7' });
+    expect(parseTraceparent(header)).toEqual({ ...ids, flags: Number(traceFlags) & TraceFlags.SAMPLED });
+  },
+);
 
 test('a trace id is logged and sent with outgoing requests; a malformed one is not', async () => {
   const lines: Record<string, unknown>[] = [];
