@@ -17,7 +17,10 @@ interface Share {
   waiting: Set<() => void>;
 }
 
-/** Shares slots fairly: a free slot goes to the next owner in turn, however much work another owner has waiting. */
+/**
+ * Shares slots fairly: a free slot goes to the next owner in turn, however much work another owner has waiting. p-limit has one
+ * queue for all owners, which is neither bounded in length nor in time.
+ */
 export class FairSlots {
   readonly #options: Options & { slotsPerOwner: number };
   /** Owners who have work. A map keeps insertion order: the first owner is next. */
