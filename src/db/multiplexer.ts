@@ -35,6 +35,10 @@ const minToKeepOne = 3;
  * Sends the statements of concurrent callers over the same connection without waiting for earlier responses. Most of the
  * cost of a small statement is waking up a server process; callers that share a connection wake up only one. Each caller
  * still has its own transaction.
+ *
+ * Compared with one connection per query, 16 callers read a row 1.3 to 1.4 times as often, 25 rows 1.0 to 1.4 times, and write
+ * as often (`npm run bench:connections`). The service handles 1.1 to 1.4 times the requests that show, create or update a
+ * website or list 25, and as many that list 100.
  */
 export class ConnectionMultiplexer {
   readonly #pool: Pool;
