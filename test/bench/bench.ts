@@ -158,5 +158,6 @@ function medians(measured: Measured[]): Measured {
   return {
     perSecond: median(measured.map(({ perSecond }) => perSecond)),
     cpuMicroseconds: median(measured.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+    p99Ms: median(measured.map(({ p99Ms }) => p99Ms)),
   };
 }
