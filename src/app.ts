@@ -29,7 +29,7 @@ import type { Handlers, Rules } from './http/operations.ts';
 import { SessionCookie } from './http/session-cookie.ts';
 import type { Limiters } from './limits/limiters.ts';
 import { RateLimits } from './limits/rate-limits.ts';
-import { createChannels } from './monitoring/channels/channels.ts';
+import { createChannels } from './monitoring/channels/registry.ts';
 import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
@@ -48,7 +48,6 @@ export interface AppDeps {
     | 'maxWebsites'
     | 'maxMonitors'
     | 'maxProviders'
-    | 'smsPerUserPerDay'
     | 'signupOpen'
     | 'delivery'
     | 'netAllow'
@@ -94,6 +93,7 @@ export async function createApp({
     publicUrl,
     clientAddress: clientAddressBehind(config),
   };
+  const channels = createChannels(config.delivery, net);
   const handlers: Handlers<operations, UserDatabase> = {
     ...keyHandlers,
     ...sessionHandlers({ database, signIn: new SignIn(database, limiters) }),
@@ -101,14 +101,13 @@ export async function createApp({
     ...monitoringHandlers({
       maxMonitors: config.maxMonitors,
       maxProviders: config.maxProviders,
-      smsPerUserPerDay: config.smsPerUserPerDay,
       netAllowed: net.allow,
       cipher: new SecretCipher(secretKeys),
-      channels: createChannels(config.delivery, net),
+      channels,
       limiters,
     }),
   };
-  const rules = validationRules({ netAllowed: net.allow, slackHosts: config.delivery.slackHosts });
+  const rules = validationRules({ netAllowed: net.allow, channels, now: () => database.now() });
   const apis: Api[] = [
     // The longer prefix comes first, because /api/v1/… also starts with /api.
     { basePath: '/api/v1', document: toDocument(websites), handlers: websiteHandlers({ ...config, limiters }), rules: rules.websites },
@@ -143,8 +142,8 @@ function clientAddressBehind({ trustedProxies, proxyHops }: AppDeps['config']): 
 }
 
 /** The validation rules of both APIs. The mock applies them as well. */
-export function validationRules(deps: Parameters<typeof monitoringRules>[0]) {
-  const monitoring: Rules<operations> = { ...keyRules, ...monitoringRules(deps) };
+export function validationRules(deps: Parameters<typeof monitoringRules>[0] & { now(): Date }) {
+  const monitoring: Rules<operations> = { ...keyRules(deps.now), ...monitoringRules(deps) };
   return { websites: websiteRules, monitoring };
 }
 

@@ -3,6 +3,10 @@
 import { ApiKeyEntity } from './accounts/api-key.entity.ts';
 import { SessionEntity } from './accounts/session.entity.ts';
 import { UserEntity } from './accounts/user.entity.ts';
+import { IdempotentResponseEntity } from './db/idempotent-response.entity.ts';
+import { AlertEntity } from './monitoring/alerts/alert.entity.ts';
+import { MessageCountEntity } from './monitoring/alerts/message-count.entity.ts';
+import { CheckHourEntity } from './monitoring/engine/check-hour.entity.ts';
 import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
 import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
 import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
@@ -18,4 +22,8 @@ export const entities = [
   IncidentEntity,
   ProviderEntity,
   NotificationEntity,
+  AlertEntity,
+  MessageCountEntity,
+  CheckHourEntity,
+  IdempotentResponseEntity,
 ];

@@ -1,7 +1,8 @@
 import type { operations } from '../../generated/types/monitoring.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Scope } from '../auth/scopes.ts';
-import { selectPage } from '../db/statement.ts';
+import { preparePage } from '../db/rows.ts';
+import { selectFrom } from '../db/tables.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { NotFound, ProblemError } from '../errors.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
@@ -12,9 +13,11 @@ import { createKey, descendsFrom, expiryError } from './keys.ts';
 
 type KeyOperations = Pick<operations, 'listKeys' | 'createKey' | 'deleteKey'>;
 
+const selectKeys = preparePage(() => selectFrom(ApiKeyEntity).orderBy('id', 'desc'));
+
 export const keyHandlers: Handlers<KeyOperations, UserDatabase> = {
   async listKeys({ query: { page, pageSize }, url }, { db }) {
-    const [keys, counted] = await db.query(...selectPage(ApiKeyEntity, { orderBy: 'id desc', page, pageSize }));
+    const [keys, counted] = await db.query(...selectKeys({ page, pageSize }));
     return { body: { data: keys.map(apiKeyView), ...pageMeta(url, { page, pageSize, counted }) } };
   },
 
@@ -44,12 +47,14 @@ export const keyHandlers: Handlers<KeyOperations, UserDatabase> = {
   },
 };
 
-export const keyRules: Rules<KeyOperations> = {
-  createKey({ expires_at }) {
-    const error = expires_at === undefined ? undefined : expiryError(new Date(expires_at));
-    return error ? [{ in: 'body', pointer: '/expires_at', ...error }] : [];
-  },
-};
+export function keyRules(now: () => Date): Rules<KeyOperations> {
+  return {
+    createKey({ expires_at }) {
+      const error = expires_at === undefined ? undefined : expiryError(new Date(expires_at), now());
+      return { errors: error ? [{ in: 'body', pointer: '/expires_at', ...error }] : [] };
+    },
+  };
+}
 
 function ownExpiry({ key }: Caller): Date | null {
   return key?.expiresAtMs == null ? null : new Date(key.expiresAtMs);

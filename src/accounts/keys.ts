@@ -1,8 +1,12 @@
+import { raw } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import { sql } from 'kysely';
 import { generateKey, hashKey, prefixOf } from '../auth/api-key.ts';
 import type { Scope } from '../auth/scopes.ts';
+import { enforceQuota } from '../db/rows.ts';
+import { prepare, queryInTransaction } from '../db/statement.ts';
+import { tables } from '../db/tables.ts';
 import { ProblemError, type ValidationError } from '../errors.ts';
-import { lockQuota } from '../limits/quota.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 
 const maxKeys = 100;
@@ -25,54 +29,67 @@ interface NewKey {
 /** Creates a key and returns it with its row, which contains only a hash. `em` must run as the user who gets the key. */
 export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{ key: string; row: ApiKey }> {
   const { key = generateKey(), userId, name, scopes, expiresAt = null, createdBy = null } = newKey;
-  await lockQuota(em, userId, 'keys');
-  await em.execute('delete from api_keys where expires_at <= now()', [], 'run');
-  if ((await em.count(ApiKeyEntity)) >= maxKeys) throw new ProblemError('quota_exceeded', `A user can have at most ${maxKeys} keys.`);
-  if (createdBy !== null) await enforceDescendantQuota(em, createdBy);
+  await em.nativeDelete(ApiKeyEntity, { expiresAt: { $lte: raw('app_now()') } });
   const row = em.create(ApiKeyEntity, { userId, createdBy, name, scopes, prefix: prefixOf(key), keyHash: hashKey(key), expiresAt });
   await em.flush();
+  // The insert locks the user until the end of the transaction, so the numbers are exact.
+  const query = queryInTransaction(em);
+  await enforceQuota({ query }, { table: 'api_keys', maximum: maxKeys });
+  const [[counted]] = await query(countDescendants({ id: row.id }));
+  if (counted && counted.most > maxDescendants) throw tooManyDescendants();
   return { key, row };
 }
 
 /** Returns what is wrong with an expiry time, or undefined. */
-export function expiryError(expiresAt: Date): Pick<ValidationError, 'code' | 'message'> | undefined {
+export function expiryError(expiresAt: Date, now: Date): Pick<ValidationError, 'code' | 'message'> | undefined {
   const ms = expiresAt.getTime();
   if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be a date and time before the year 10000' };
-  return ms > Date.now() ? undefined : { code: 'not_in_future', message: 'must be in the future' };
+  return ms > now.getTime() ? undefined : { code: 'not_in_future', message: 'must be in the future' };
 }
 
-async function enforceDescendantQuota(em: SqlEntityManager, creator: number) {
-  const [row] = await em.execute<{ most: number }[]>(
-    `with recursive ancestors as (
-       select id, created_by from api_keys where id = ?
-       union all
-       select k.id, k.created_by from api_keys k join ancestors on k.id = ancestors.created_by
-     ), descendants as (
-       select ancestors.id as ancestor, k.id from ancestors join api_keys k on k.created_by = ancestors.id
-       union all
-       select descendants.ancestor, k.id from descendants join api_keys k on k.created_by = descendants.id
-     )
-     select coalesce(max(count), 0)::int as most from (select count(*) from descendants group by ancestor) as counts`,
-    [creator],
+function tooManyDescendants(): ProblemError {
+  return new ProblemError(
+    'quota_exceeded',
+    `The key that you use, or one that it was created with, has ${maxDescendants} keys that were created with it. Delete one of them, or sign in to create more.`,
   );
-  if (row && row.most >= maxDescendants) {
-    throw new ProblemError(
-      'quota_exceeded',
-      `The key that you use, or one that it was created with, has ${maxDescendants} keys that were created with it. Delete one of them, or sign in to create more.`,
-    );
-  }
 }
+
+/** A key, the key that created it, the one that created that, and so on. */
+function withAncestors(id: number) {
+  return tables<typeof ApiKeyEntity>().withRecursive('ancestors', (db) =>
+    db
+      .selectFrom('api_keys')
+      .select(['id', 'created_by'])
+      .where('id', '=', id)
+      .unionAll(db.selectFrom('api_keys as k').innerJoin('ancestors', 'ancestors.created_by', 'k.id').select(['k.id', 'k.created_by'])),
+  );
+}
+
+/** Counts the descendants of each ancestor of a key, and returns the highest number. */
+const countDescendants = prepare(({ id }: { id: number }) =>
+  withAncestors(id)
+    .withRecursive('descendants', (db) =>
+      db
+        .selectFrom('ancestors')
+        .innerJoin('api_keys as k', 'k.created_by', 'ancestors.id')
+        .select(['ancestors.id as ancestor', 'k.id'])
+        .unionAll(
+          db
+            .selectFrom('descendants')
+            .innerJoin('api_keys as k', 'k.created_by', 'descendants.id')
+            .select(['descendants.ancestor', 'k.id']),
+        ),
+    )
+    .selectFrom((db) => db.selectFrom('descendants').select(sql<number>`count(*)`.as('count')).groupBy('ancestor').as('counts'))
+    .select(sql<number>`coalesce(max(count), 0)::int`.as('most')),
+);
+
+const selectAncestor = prepare((given: { id: number; ancestor: number }) =>
+  withAncestors(given.id).selectFrom('ancestors').select('id').where('id', '=', given.ancestor),
+);
 
 /** Whether the key was created by `creator`, directly or through other keys. A key counts as its own descendant. */
 export async function descendsFrom(em: SqlEntityManager, id: number, creator: number): Promise<boolean> {
-  const rows = await em.execute<{ id: number }[]>(
-    `with recursive ancestors as (
-       select id, created_by from api_keys where id = ?
-       union all
-       select k.id, k.created_by from api_keys k join ancestors on k.id = ancestors.created_by
-     )
-     select id from ancestors where id = ?`,
-    [id, creator],
-  );
+  const [rows] = await queryInTransaction(em)(selectAncestor({ id, ancestor: creator }));
   return rows.length > 0;
 }

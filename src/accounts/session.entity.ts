@@ -7,7 +7,7 @@ export const SessionEntity = defineEntity({
     id: p.bigint('number').primary(),
     userId: p.bigint('number'),
     tokenHash: p.blob().lazy(),
-    createdAt: p.datetime(3).defaultRaw('now()'),
-    lastUsedAt: p.datetime(3).defaultRaw('now()'),
+    createdAt: p.datetime(3).defaultRaw('app_now()'),
+    lastUsedAt: p.datetime(3).defaultRaw('app_now()'),
   },
 });

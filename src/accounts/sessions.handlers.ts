@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { components, operations } from '../../generated/types/monitoring.ts';
 import { hashKey } from '../auth/api-key.ts';
@@ -6,7 +7,8 @@ import { hashPassword } from '../auth/passwords.ts';
 import { newSessionToken, sessionExpiresAtMs } from '../auth/session.ts';
 import { type CheckedUser, type SignIn, wrongCredentials } from '../auth/sign-in.ts';
 import type { Database } from '../db/database.ts';
-import { findById } from '../db/find-by-id.ts';
+import { prepareRead } from '../db/rows.ts';
+import { type Query, queryInTransaction } from '../db/statement.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { InvalidRequest } from '../errors.ts';
 import type { Handlers } from '../http/operations.ts';
@@ -14,6 +16,8 @@ import { SessionEntity } from './session.entity.ts';
 import { UserEntity } from './user.entity.ts';
 
 type SessionOperations = Pick<operations, 'createSession' | 'showSession' | 'deleteSession' | 'changePassword'>;
+
+const readUser = prepareRead(UserEntity);
 
 export function sessionHandlers({ database, signIn }: { database: Database; signIn: SignIn }): Handlers<SessionOperations, UserDatabase> {
   return {
@@ -27,7 +31,7 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
     },
 
     async showSession(_, { caller, db }) {
-      return { body: { data: await db.transaction((em) => sessionView(em, caller.userId, sessionOf(caller))) } };
+      return { body: { data: await sessionView(db, caller.userId, sessionOf(caller)) } };
     },
 
     async deleteSession(_, { caller, db }) {
@@ -36,7 +40,7 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
     },
 
     async changePassword({ body }, { caller, address, db }) {
-      const { email } = await db.transaction((em) => findById(em, UserEntity, caller.userId));
+      const { email } = await readUser(db, caller.userId);
       const user = await signIn.check(email, body.current, address);
       if (!user) throw new InvalidRequest([wrongCurrentPassword]);
       const passwordHash = await hashPassword(body.new, { userId: caller.userId });
@@ -55,8 +59,7 @@ const wrongCurrentPassword = { in: 'body', pointer: '/current', code: 'wrong_pas
 
 /** Whether the password is still the one that was checked. It stays so until the end of the transaction. */
 async function hasPassword(em: SqlEntityManager, { id, passwordHash }: CheckedUser): Promise<boolean> {
-  const rows = await em.execute('select from users where id = ? and password_hash = ? for update', [id, passwordHash]);
-  return rows.length > 0;
+  return (await em.findOne(UserEntity, { id, passwordHash }, { lockMode: LockMode.PESSIMISTIC_WRITE })) !== null;
 }
 
 const maxSessions = 100;
@@ -66,9 +69,10 @@ async function startSession(em: SqlEntityManager, userId: number) {
   const sessionToken = newSessionToken();
   const row = em.create(SessionEntity, { userId, tokenHash: hashKey(sessionToken) });
   await em.flush();
-  await em.execute('delete from sessions where id in (select id from sessions order by id desc offset ?)', [maxSessions], 'run');
+  const oldest = await em.find(SessionEntity, {}, { orderBy: { id: 'desc' }, offset: maxSessions });
+  await em.nativeDelete(SessionEntity, { id: oldest.map(({ id }) => id) });
   const session = { id: row.id, createdAtMs: row.createdAt.getTime(), lastUsedAtMs: row.lastUsedAt.getTime() };
-  return { body: { data: await sessionView(em, userId, session) }, sessionToken };
+  return { body: { data: await sessionView({ query: queryInTransaction(em) }, userId, session) }, sessionToken };
 }
 
 function sessionOf({ session }: Caller): NonNullable<Caller['session']> {
@@ -77,11 +81,11 @@ function sessionOf({ session }: Caller): NonNullable<Caller['session']> {
 }
 
 async function sessionView(
-  em: SqlEntityManager,
+  db: { query: Query },
   userId: number,
   session: NonNullable<Caller['session']>,
 ): Promise<components['schemas']['Session']> {
-  const { id, email } = await findById(em, UserEntity, userId);
+  const { id, email } = await readUser(db, userId);
   return {
     user: { id, email },
     created_at: new Date(session.createdAtMs).toISOString(),

@@ -7,6 +7,6 @@ export const UserEntity = defineEntity({
     id: p.bigint('number').primary(),
     email: p.text(),
     passwordHash: p.text().nullable().lazy(),
-    createdAt: p.datetime(3),
+    createdAt: p.datetime(3).defaultRaw('app_now()'),
   },
 });

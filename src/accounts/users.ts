@@ -1,6 +1,16 @@
+import { sql } from 'kysely';
 import { hashPassword } from '../auth/passwords.ts';
 import type { Database } from '../db/database.ts';
+import { prepare, queryInTransaction } from '../db/statement.ts';
+import { RetryLaterError } from '../errors.ts';
+import { SessionEntity } from './session.entity.ts';
 import { UserEntity } from './user.entity.ts';
+
+const insertUser = prepare(
+  (given: { email: string; passwordHash: string | null }) =>
+    sql<{ id: number | null }>`select auth_create_user(${given.email}, ${given.passwordHash}) as id`,
+);
+const selectUserId = prepare(({ email }: { email: string }) => sql<{ id: number }>`select id from auth_find_user(${email})`);
 
 /** Returns the id of the new user, or undefined if the address is taken. `network` is that of the client who signs up. */
 export async function createUser(
@@ -10,14 +20,12 @@ export async function createUser(
   network = 'this service',
 ): Promise<number | undefined> {
   const passwordHash = password === undefined ? null : await hashPassword(password, { network });
-  const [created] = await database.asAuthenticator((em) =>
-    em.execute<{ id: number | null }[]>('select auth_create_user(?, ?) as id', [email, passwordHash]),
-  );
+  const [[created]] = await database.asAuthenticator((em) => queryInTransaction(em)(insertUser({ email, passwordHash })));
   return created?.id ?? undefined;
 }
 
 export async function findUserId(database: Database, email: string): Promise<number | undefined> {
-  const [user] = await database.asAuthenticator((em) => em.execute<{ id: number }[]>('select id from auth_find_user(?)', [email]));
+  const [[user]] = await database.query()(selectUserId({ email }));
   return user?.id;
 }
 
@@ -26,11 +34,20 @@ export async function setPassword(database: Database, userId: number, password: 
   const passwordHash = await hashPassword(password, { userId });
   await database.asUser(userId, async (em) => {
     await em.nativeUpdate(UserEntity, { id: userId }, { passwordHash });
-    await em.execute('delete from sessions', [], 'run');
+    await em.nativeDelete(SessionEntity, {});
   });
 }
 
-/** Deletes the account. Everything that belongs to it is deleted by cascade. */
+const deleteAttempts = 5;
+
+/** Deletes the account. Everything that belongs to it is deleted by cascade. Requests of the user can cause a deadlock with that. */
 export async function deleteUser(database: Database, userId: number): Promise<void> {
-  await database.asUser(userId, (em) => em.nativeDelete(UserEntity, { id: userId }));
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await database.asUser(userId, (em) => em.nativeDelete(UserEntity, { id: userId }));
+      return;
+    } catch (error) {
+      if (!(error instanceof RetryLaterError) || attempt === deleteAttempts) throw error;
+    }
+  }
 }

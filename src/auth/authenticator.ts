@@ -1,8 +1,9 @@
 import { hash as digest } from 'node:crypto';
+import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { sql } from '../db/statement.ts';
+import { prepare } from '../db/statement.ts';
 import { ProblemError } from '../errors.ts';
 import { FairSlots } from '../limits/fair-slots.ts';
 import { isWellFormedKey } from './api-key.ts';
@@ -21,6 +22,30 @@ interface CachedCaller {
   caller: Caller;
   lastUsedAtMs: number | null;
 }
+
+const selectKey = prepare(
+  ({ hash }: { hash: string }) =>
+    sql<{
+      id: number;
+      user_id: number;
+      scopes: Scope[];
+      expires_at_ms: number | null;
+      last_used_at_ms: number | null;
+    }>`select * from auth_find_api_key(decode(${hash}, 'hex'))`,
+);
+const selectSession = prepare(
+  ({ hash }: { hash: string }) =>
+    sql<{
+      id: number;
+      user_id: number;
+      created_at_ms: number;
+      last_used_at_ms: number;
+    }>`select * from auth_find_session(decode(${hash}, 'hex'))`,
+);
+const setLastUsed = {
+  api_keys: prepare(({ id }: { id: number }) => sql`update api_keys set last_used_at = app_now() where id = ${id}`),
+  sessions: prepare(({ id }: { id: number }) => sql`update sessions set last_used_at = app_now() where id = ${id}`),
+};
 
 /** How long a credential is cached. It bounds the delay of a revocation whose notification is lost. */
 const cacheMs = 4000;
@@ -56,7 +81,7 @@ export class Authenticator {
     this.#now = now;
   }
 
-  static async create(database: Database, log: Logger, now = Date.now): Promise<Authenticator> {
+  static async create(database: Database, log: Logger, now = () => database.now().getTime()): Promise<Authenticator> {
     const authenticator = new Authenticator(database, log, now);
     await database.listen('credential_revoked', {
       onNotification: (hash) => authenticator.forget(hash),
@@ -145,24 +170,14 @@ export class Authenticator {
   }
 
   async #findKey(hash: string): Promise<CachedCaller | undefined> {
-    const [[row]] = await this.#database.query()(
-      sql<{ id: number; user_id: number; scopes: Scope[]; expires_at_ms: number | null; last_used_at_ms: number | null }>(
-        `select * from auth_find_api_key(decode($1, 'hex'))`,
-        [hash],
-      ),
-    );
+    const [[row]] = await this.#database.query()(selectKey({ hash }));
     if (!row) return undefined;
     const caller = { userId: row.user_id, scopes: new Set(row.scopes), key: { id: row.id, expiresAtMs: row.expires_at_ms } };
     return this.#remember(hash, { caller, lastUsedAtMs: row.last_used_at_ms });
   }
 
   async #findSession(hash: string): Promise<CachedCaller | undefined> {
-    const [[row]] = await this.#database.query()(
-      sql<{ id: number; user_id: number; created_at_ms: number; last_used_at_ms: number }>(
-        `select * from auth_find_session(decode($1, 'hex'))`,
-        [hash],
-      ),
-    );
+    const [[row]] = await this.#database.query()(selectSession({ hash }));
     if (!row) return undefined;
     const session = { id: row.id, createdAtMs: row.created_at_ms, lastUsedAtMs: row.last_used_at_ms };
     return this.#remember(hash, {
@@ -184,7 +199,7 @@ export class Authenticator {
     if (now - lastWrite < lastUsedIntervalMs || id === undefined) return;
     this.#lastUsedWrites.set(hash, now);
     this.#database
-      .asUser(cached.caller.userId, (em) => em.execute(`update ${table} set last_used_at = now() where id = ?`, [id], 'run'))
+      .query(cached.caller.userId)(setLastUsed[table]({ id }))
       .catch((error: unknown) => this.#log.warn({ err: error }, 'Updating last_used_at of a key or session failed'));
   }
 }

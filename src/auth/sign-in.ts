@@ -1,9 +1,15 @@
+import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { prepare } from '../db/statement.ts';
 import { ProblemError } from '../errors.ts';
 import { limitFailures } from '../limits/failure-limit.ts';
 import type { Limiters } from '../limits/limiters.ts';
 import { networkOf } from '../limits/rate-limits.ts';
 import { hashPassword, verifyPassword } from './passwords.ts';
+
+const selectUser = prepare(
+  ({ email }: { email: string }) => sql<{ id: number; password_hash: string | null }>`select * from auth_find_user(${email})`,
+);
 
 export interface CheckedUser {
   id: number;
@@ -35,9 +41,7 @@ export class SignIn {
         [this.#perAccount, account],
       ],
       async () => {
-        const [user] = await this.#database.asAuthenticator((em) =>
-          em.execute<{ id: number; password_hash: string | null }[]>('select * from auth_find_user(?)', [email]),
-        );
+        const [[user]] = await this.#database.query()(selectUser({ email }));
         const matches = await verifyPassword(user?.password_hash ?? (await this.#decoyHash), password, { network });
         const result = matches && user?.password_hash ? { id: user.id, passwordHash: user.password_hash } : undefined;
         return { succeeded: result !== undefined, result };

@@ -75,8 +75,6 @@ export type Config = Readonly<{
   maxWebsites: number;
   maxMonitors: number;
   maxProviders: number;
-  /** Alerts and test notifications together. The recovery of an alert that was sent is sent in any case. */
-  smsPerUserPerDay: number;
   /** How long statistics and sent alerts are stored. */
   retentionDays: number;
   delivery: DeliverySettings;
@@ -101,6 +99,8 @@ export type DeliverySettings = Readonly<{
   twilioAccountSid?: string;
   twilioAuthToken?: string;
   smsFrom?: string;
+  /** Alerts and test notifications together. The recovery of an alert that was sent is sent in any case. */
+  smsPerUserPerDay: number;
 }>;
 
 export function readConfig(env: Record<string, string | undefined> = process.env): Config {
@@ -139,12 +139,12 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     maxWebsites: set.MAX_WEBSITES,
     maxMonitors: set.MAX_MONITORS,
     maxProviders: set.MAX_PROVIDERS,
-    smsPerUserPerDay: set.SMS_PER_USER_PER_DAY,
     retentionDays: set.RETENTION_DAYS,
     delivery: {
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
       telegramApiUrl: set.TELEGRAM_API_URL,
       twilioApiUrl: set.TWILIO_API_URL,
+      smsPerUserPerDay: set.SMS_PER_USER_PER_DAY,
       ...(set.SMTP_URL && { smtpUrl: set.SMTP_URL }),
       ...(set.MAIL_FROM && { mailFrom: set.MAIL_FROM }),
       ...(set.TWILIO_ACCOUNT_SID && { twilioAccountSid: set.TWILIO_ACCOUNT_SID }),

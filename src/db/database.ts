@@ -5,14 +5,14 @@ import { RetryLaterError } from '../errors.ts';
 import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
-import { type Query, type Statement, sql } from './statement.ts';
+import { type Query, queryInTransaction, type Statement } from './statement.ts';
 
 /** A function that runs in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
 
 /** The only access to the data, the same for the embedded database and for PostgreSQL. */
 export interface Database {
-  /** How many transactions can run at the same time. */
+  /** How many transactions and writes can run at the same time. */
   readonly concurrency: number;
   /** One transaction that sees only this user's rows. */
   asUser<T>(userId: number, work: Work<T>): Promise<T>;
@@ -24,6 +24,8 @@ export interface Database {
   asEngine<T>(work: Work<T>): Promise<T>;
   /** Receives what any process sends with pg_notify on a channel, until the database is closed. */
   listen(channel: string, listener: NotificationListener): Promise<void>;
+  /** The time on the database's clock, app_now(), which only tests and the mock move. */
+  now(): Date;
   /** The state of the connection pool. */
   connections(): Connections;
   /** Whether the database responds and has every migration of this version. */
@@ -41,11 +43,13 @@ export interface Connections {
 }
 
 /** Starts every transaction that works for a user. The row-level policies compare this id with user_id. */
-const setUser = 'select set_user_id($1)';
+function setUser(userId: number): Statement {
+  return { text: 'select set_user_id($1)', values: [String(userId)] };
+}
 
 /** Makes the rest of a transaction that began without a user work for a user. */
 export async function continueAsUser(em: SqlEntityManager, userId: number): Promise<void> {
-  await em.execute('select set_user_id(?)', [String(userId)]);
+  await queryInTransaction(em)(setUser(userId));
 }
 
 /** The role that every connection of the service starts with. */
@@ -57,10 +61,11 @@ export type Entities = NonNullable<Options['entities']>;
 const readinessTimeoutMs = 2000;
 
 /** Creates the Database. Throws if row-level security does not apply to its login or role. */
-export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend): Promise<Database> {
+export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend): Promise<OrmDatabase> {
   const database = new OrmDatabase(orm, backend);
   try {
     await database.assertRestricted();
+    await database.readClock();
   } catch (error) {
     await database.close();
     throw error;
@@ -71,8 +76,8 @@ export async function openDatabaseOn(orm: MikroORM<AbstractSqlDriver>, backend: 
 /** What the embedded database and PostgreSQL do differently. */
 interface DatabaseBackend {
   concurrency: number;
-  /** Resolves with a function that stops listening. */
-  listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>;
+  /** Listens until the database is closed. */
+  listen(channel: string, listener: NotificationListener): Promise<void>;
   /** Runs statements in one transaction. */
   query(statements: Statement[]): Promise<unknown[][]>;
   connections(): Connections;
@@ -82,11 +87,12 @@ interface DatabaseBackend {
   close?(): Promise<void>;
 }
 
-class OrmDatabase implements Database {
+/** Database for both backends. */
+export class OrmDatabase implements Database {
   readonly #orm: MikroORM<AbstractSqlDriver>;
   readonly #backend: DatabaseBackend;
-  readonly #stopListening: (() => Promise<void>)[] = [];
   #closing: Promise<void> | undefined;
+  #clockOffsetMs = 0;
 
   constructor(orm: MikroORM<AbstractSqlDriver>, backend: DatabaseBackend) {
     this.#orm = orm;
@@ -105,7 +111,7 @@ class OrmDatabase implements Database {
   }
 
   query(userId?: number): Query {
-    const start = userId === undefined ? [] : [sql(setUser, [userId])];
+    const start = userId === undefined ? [] : [setUser(userId)];
     return async (...statements) => {
       const rows = await this.#whileOpen(() => this.#backend.query([...start, ...statements]));
       return rows.slice(start.length) as never;
@@ -157,7 +163,7 @@ class OrmDatabase implements Database {
   /** Everything that the service runs relies on the role of the connection and on the restrictions of its login. */
   async assertRestricted() {
     const em = this.#orm.em.fork();
-    await assertRestrictedLogin((sql, values) => em.execute(sql, values));
+    await assertRestrictedLogin(queryInTransaction(em));
     const [connection] = await em.execute<{ role: string }[]>('select current_user as role');
     if (connection?.role !== appRole) {
       throw new Error(
@@ -166,17 +172,30 @@ class OrmDatabase implements Database {
     }
   }
 
+  /** Reads how far the clock of the database was moved. */
+  async readClock() {
+    const [clock] = await this.#orm.em
+      .fork()
+      .execute<{ ms: number }[]>(
+        `select extract(epoch from nullif(current_setting('app.clock_offset', true), '')::interval)::float8 * 1000 as ms`,
+      );
+    this.#clockOffsetMs = clock?.ms ?? 0;
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.#clockOffsetMs);
+  }
+
   connections(): Connections {
     return this.#backend.connections();
   }
 
-  async listen(channel: string, listener: NotificationListener): Promise<void> {
-    this.#stopListening.push(await this.#backend.listen(channel, listener));
+  listen(channel: string, listener: NotificationListener): Promise<void> {
+    return this.#backend.listen(channel, listener);
   }
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      await Promise.all(this.#stopListening.map((stop) => stop()));
       await this.#orm.close();
       await this.#backend.close?.();
     })();
@@ -189,9 +208,9 @@ function unavailable(cause?: unknown): RetryLaterError {
   return new RetryLaterError('unavailable', 'The database is unavailable. Retry in 2 seconds.', 2, { cause });
 }
 
-// SQLSTATE classes 08 (connection), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25P03 (idle
-// transaction timeout), and the error codes of sockets.
-const temporaryCodes = /^(08...|25P03|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+// SQLSTATE classes 08 (connection), 40 (deadlock), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25P03
+// (idle transaction timeout), and the error codes of sockets.
+const temporaryCodes = /^(08...|25P03|40...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 const temporaryMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
 function isTemporaryError(error: unknown): boolean {

@@ -54,14 +54,17 @@ export async function openOnPglite(
   pglite: PGlite,
   entities: Entities,
   { unlock = () => {}, hasCrashed = (): boolean => false } = {},
-): Promise<Database> {
+): Promise<MovableDatabase> {
   await dropUnusedParsers(pglite);
+  const exec = pglite.exec.bind(pglite);
   await restrictSession(pglite);
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
-  return openDatabaseOn(orm, {
+  const database = await openDatabaseOn(orm, {
     concurrency: 1,
     // There is no other process and no connection to lose, so there is never a gap.
-    listen: (channel, listener) => pglite.listen(channel, (payload) => listener.onNotification(payload)),
+    async listen(channel, listener) {
+      await pglite.listen(channel, (payload) => listener.onNotification(payload));
+    },
     query: (statements) =>
       pglite.transaction(async (transaction) => {
         const rows: unknown[][] = [];
@@ -76,6 +79,18 @@ export async function openOnPglite(
       unlock();
     },
   });
+  return Object.assign(database, {
+    async moveClock(ms: number) {
+      await exec(`set app.clock_offset = '${ms} milliseconds'`);
+      await database.readClock();
+    },
+  });
+}
+
+/** A database whose clock can be moved, for tests and for the mock. */
+export interface MovableDatabase extends Database {
+  /** Sets the difference between app_now() and now(). */
+  moveClock(ms: number): Promise<void>;
 }
 
 /**

@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
-import type { SqlEntityManager } from '@mikro-orm/sql';
+import { sql } from 'kysely';
 import { AlreadyCreated, InvalidRequest, ProblemError, RetryLaterError } from '../errors.ts';
 import type { Database } from './database.ts';
+import type { IdempotentResponseEntity } from './idempotent-response.entity.ts';
 import { lazyTransaction } from './lazy-transaction.ts';
-import { sql } from './statement.ts';
+import { prepare, type Query, queryInTransaction } from './statement.ts';
+import { tables } from './tables.ts';
 import type { UserDatabase } from './user-database.ts';
 
 interface IdempotentRequest {
@@ -37,8 +39,51 @@ interface StoredRow<Result> {
 
 const maxStoredBytes = 8192;
 const maxStoredPerUser = 10_000;
-const selectText = `select request_hash, response from idempotent_responses
-  where operation = $1 and idempotency_key = $2 and created_at > now() - interval '24 hours'`;
+
+const db = tables<typeof IdempotentResponseEntity>();
+const isStored = sql<boolean>`created_at > app_now() - interval '24 hours'`;
+
+const selectStored = prepare(({ operation, key }: { operation: string; key: string }) =>
+  db
+    .selectFrom('idempotent_responses')
+    .select(['request_hash', 'response'])
+    .where('operation', '=', operation)
+    .where('idempotency_key', '=', key)
+    .where(isStored),
+);
+
+const store = prepare((given: { userId: number; operation: string; key: string; hash: Buffer; response: string }) =>
+  db
+    .insertInto('idempotent_responses')
+    .values({
+      user_id: given.userId,
+      operation: given.operation,
+      idempotency_key: given.key,
+      request_hash: given.hash,
+      response: given.response,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'operation', 'idempotency_key']).doUpdateSet((row) => ({
+        request_hash: row.ref('excluded.request_hash'),
+        response: row.ref('excluded.response'),
+        created_at: sql`app_now()`,
+      })),
+    ),
+);
+
+const tryLock = prepare(({ name }: { name: string }) =>
+  db.selectNoFrom(sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(${name}, 0))`.as('free')),
+);
+
+const countStored = prepare(() =>
+  db
+    .selectFrom('idempotent_responses')
+    .select([
+      sql<number>`count(*)::int`.as('stored'),
+      sql<number>`coalesce(extract(epoch from min(created_at) + interval '24 hours' - app_now()), 0)::float8`.as('seconds'),
+    ])
+    .where(isStored),
+);
 
 /**
  * Runs `work` once: the same request with the same key within 24 hours gets the first result again. The result is stored in
@@ -56,27 +101,26 @@ export async function runIdempotent<Result extends IdempotentResult>(
   // The request may contain secrets, so only a keyed hash of it is stored.
   const hashes = secretKeys.map((secret) => createHmac('sha256', secret).update(request.content).digest());
 
-  const [[stored]] = await database.query(userId)(sql<StoredRow<Result>>(selectText, [operation, key]));
+  const findStored = async (query: Query) => {
+    const [[row]] = await query(selectStored({ operation, key }));
+    return row as StoredRow<Result> | undefined;
+  };
+
+  const stored = await findStored(database.query(userId));
   if (stored) return replay(stored, hashes);
 
   let concurrent: StoredRow<Result> | undefined;
   const transaction = lazyTransaction(database, userId, async (em) => {
-    await lockKey(em, `${userId} ${operation} ${key}`);
-    [concurrent] = await em.execute<StoredRow<Result>[]>(selectText.replace(/\$\d/g, '?'), [operation, key]);
+    const query = queryInTransaction(em);
+    await lockKey(query, `${userId} ${operation} ${key}`);
+    concurrent = await findStored(query);
     if (concurrent) throw new Error('The same request has succeeded in the meantime.');
-    await enforceLimit(em);
+    await enforceLimit(query);
   });
   try {
     const result = await work(transaction.db);
-    await transaction.commit((em) =>
-      em.execute(
-        `insert into idempotent_responses (user_id, operation, idempotency_key, request_hash, response) values (?, ?, ?, ?, ?)
-         on conflict (user_id, operation, idempotency_key) do update
-           set request_hash = excluded.request_hash, response = excluded.response, created_at = now()`,
-        [userId, operation, key, hashes[0], toStored(result)],
-        'run',
-      ),
-    );
+    const [hash = Buffer.alloc(0)] = hashes;
+    await transaction.commit((em) => queryInTransaction(em)(store({ userId, operation, key, hash, response: toStored(result) })));
     return result;
   } catch (error) {
     await transaction.rollback();
@@ -101,17 +145,14 @@ function toStored(result: IdempotentResult): string {
   return JSON.stringify({ reference: created, containsSecret } satisfies StoredResponse<IdempotentResult>);
 }
 
-async function lockKey(em: SqlEntityManager, name: string) {
-  const [lock] = await em.execute<{ free: boolean }[]>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as free', [name]);
+async function lockKey(query: Query, name: string) {
+  const [[lock]] = await query(tryLock({ name }));
   if (lock?.free) return;
   throw new ProblemError('request_in_progress', 'A request with this Idempotency-Key is still in progress. Retry in a few seconds.');
 }
 
-async function enforceLimit(em: SqlEntityManager) {
-  const [row] = await em.execute<{ stored: number; seconds: number }[]>(
-    `select count(*)::int as stored, coalesce(extract(epoch from min(created_at) + interval '24 hours' - now()), 0)::float8 as seconds
-       from idempotent_responses where created_at > now() - interval '24 hours'`,
-  );
+async function enforceLimit(query: Query) {
+  const [[row]] = await query(countStored({}));
   if (!row || row.stored < maxStoredPerUser) return;
   const seconds = Math.max(1, Math.ceil(row.seconds));
   throw new RetryLaterError(

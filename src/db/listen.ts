@@ -10,43 +10,70 @@ export interface NotificationListener {
 
 const reconnectMs = 500;
 
-/** Listens on a connection of its own and reconnects when it is lost. Resolves once it listens. */
-export async function listenOnPostgres(url: string, channel: string, listener: NotificationListener): Promise<() => Promise<void>> {
-  let client: pg.Client;
-  let stopped = false;
+/** Listens to all channels on one connection of its own, and reconnects when it is lost. */
+export class NotificationConnection {
+  readonly #url: string;
+  readonly #listeners: { channel: string; listener: NotificationListener }[] = [];
+  #client: pg.Client | undefined;
+  #started: Promise<void> | undefined;
+  #reconnecting: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
-  async function listen(): Promise<{ closed: Promise<void> }> {
-    client = new pg.Client({
-      connectionString: url,
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Resolves once it listens to the channel. */
+  async listen(channel: string, listener: NotificationListener): Promise<void> {
+    this.#listeners.push({ channel, listener });
+    this.#started ??= this.#start();
+    await this.#started;
+    // If the connection has just been lost, the next one listens to every channel.
+    await this.#client?.query(`listen ${channel}`).catch(() => {});
+    listener.onReconnect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#client?.end();
+    await this.#reconnecting;
+  }
+
+  async #start() {
+    this.#reconnecting = this.#keepConnected(await this.#connect());
+  }
+
+  /** Resolves with a promise that resolves when the connection is lost. */
+  async #connect(): Promise<{ closed: Promise<void> }> {
+    const client = new pg.Client({
+      connectionString: this.#url,
       application_name: 'sitekeeper listener',
       keepAlive: true,
       connectionTimeoutMillis: 5000,
     });
     const closed = new Promise<void>((resolve) => client.once('end', resolve));
     client.on('error', () => {}); // An 'end' event follows.
-    client.on('notification', ({ payload }) => listener.onNotification(payload ?? ''));
+    client.on('notification', (notification) => {
+      for (const { channel, listener } of this.#listeners) {
+        if (channel === notification.channel) listener.onNotification(notification.payload ?? '');
+      }
+    });
     await client.connect();
-    await client.query(`listen ${channel}`);
-    listener.onReconnect();
+    for (const { channel } of this.#listeners) await client.query(`listen ${channel}`);
+    this.#client = client;
+    if (this.#isClosed) await client.end(); // It was closed in the meantime, when it had no client to end.
     return { closed };
   }
 
-  async function reconnectWhenClosed(closed: Promise<void>) {
+  async #keepConnected({ closed }: { closed: Promise<void> }) {
     await closed;
-    while (!stopped) {
+    while (!this.#isClosed) {
       await delay(reconnectMs);
-      await listen().then(
-        (again) => again.closed,
-        () => {},
-      );
+      if (this.#isClosed) return;
+      const connected = await this.#connect().catch(() => undefined);
+      if (!connected) continue;
+      for (const { listener } of this.#listeners) listener.onReconnect();
+      await connected.closed;
     }
   }
-
-  const { closed } = await listen();
-  const reconnecting = reconnectWhenClosed(closed);
-  return async () => {
-    stopped = true;
-    await client.end();
-    await reconnecting;
-  };
 }

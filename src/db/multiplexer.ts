@@ -2,13 +2,14 @@ import type { Socket } from 'node:net';
 import type pg from 'pg';
 import type { Connections } from './database.ts';
 import { PipelinedQuery } from './pipelined-query.ts';
-import type { Statement } from './statement.ts';
+import { onlyRead, type Statement } from './statement.ts';
 
 export type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
 
 /** A connection that concurrent callers share. */
 interface SharedConnection {
   client: pg.PoolClient;
+  pool: Pool;
   socket: Socket;
   /** Whether writes are buffered until the end of this turn of the event loop, so that they leave in one packet. */
   isCorked: boolean;
@@ -28,8 +29,6 @@ interface SharedConnection {
 const maxPending = { reads: 8, writes: 4 };
 /** A connection that has not responded for this long is stalled, and no further query should queue behind it. */
 const stalledMs = 5;
-/** A smaller pool has no connection to keep for reads. */
-const minToKeepOne = 3;
 
 /**
  * Sends the statements of concurrent callers over the same connection without waiting for earlier responses. Most of the
@@ -42,22 +41,26 @@ const minToKeepOne = 3;
  */
 export class ConnectionMultiplexer {
   readonly #pool: Pool;
+  /** Used for reads while all connections of the pool are busy with writes and transactions, which may wait for locks. */
+  readonly #reserve: Pool | undefined;
   readonly #shared = new Set<SharedConnection>();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, reserve: Pool | undefined) {
     this.#pool = pool;
+    this.#reserve = reserve;
   }
 
   run(statements: Statement[]): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null, rows: unknown[][] = []) => (error ? reject(error) : resolve(rows));
-      const readOnly = statements.every(({ text }) => text.startsWith('select '));
-      const shared = this.#findShared(readOnly);
+      const readOnly = onlyRead(statements);
+      const { shared, pool } = this.#choose(readOnly);
       if (shared) return this.#send(statements, shared, done);
-      this.#pool.connect((failed, client) => {
+      pool.connect((failed, client) => {
         if (failed || !client) return reject(failed);
         const connection: SharedConnection = {
           client,
+          pool,
           socket: socketOf(client),
           isCorked: false,
           pendingQueries: 0,
@@ -72,30 +75,41 @@ export class ConnectionMultiplexer {
   }
 
   connections(): Connections {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+    const pools = this.#reserve ? [this.#pool, this.#reserve] : [this.#pool];
+    const sum = (count: (pool: Pool) => number) => pools.reduce((total, pool) => total + count(pool), 0);
+    return {
+      busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      idle: sum(({ idleCount }) => idleCount),
+      waiting: sum(({ waitingCount }) => waitingCount),
+    };
   }
 
+  async close(): Promise<void> {
+    await this.#reserve?.end();
+  }
+
+  /** Returns a connection to share, or the pool to take one from. */
+  #choose(readOnly: boolean): { shared?: SharedConnection | undefined; pool: Pool } {
+    const pool = this.#pool;
+    const shared = this.#findShared(readOnly);
+    if (shared || !readOnly || !this.#reserve || !isSaturated(pool)) return { shared, pool };
+    // There is only one connection in reserve, so it is shared even if it is slow.
+    const reserved = [...this.#shared].find((connection) => connection.pool === this.#reserve);
+    if (reserved && reserved.pendingQueries >= maxPending.reads) return { pool };
+    return { shared: reserved?.acceptsQueries ? reserved : undefined, pool: this.#reserve };
+  }
+
+  /** While callers wait for the pool, its shared connections are released to them as soon as possible. */
   #findShared(readOnly: boolean): SharedConnection | undefined {
-    if (this.#shared.size === 0) return undefined;
-    if (this.#pool.waitingCount > 0) return readOnly ? this.#keptForReads() : undefined;
+    if (this.#shared.size === 0 || this.#pool.waitingCount > 0) return undefined;
     const activeSince = performance.now() - stalledMs;
     const limit = readOnly ? maxPending.reads : maxPending.writes;
     for (const connection of this.#shared) {
-      const { acceptsQueries, pendingQueries, lastActiveMs } = connection;
-      if (connection.readOnly === readOnly && acceptsQueries && pendingQueries < limit && lastActiveMs >= activeSince) return connection;
+      const { pool, acceptsQueries, pendingQueries, lastActiveMs } = connection;
+      if (pool !== this.#pool || connection.readOnly !== readOnly) continue;
+      if (acceptsQueries && pendingQueries < limit && lastActiveMs >= activeSince) return connection;
     }
     return undefined;
-  }
-
-  /**
-   * While callers wait for the pool, all shared connections but one are released to them as soon as possible. Reads share that
-   * one even if it is slow: they take no locks, so they wait only for each other.
-   */
-  #keptForReads(): SharedConnection | undefined {
-    if (this.#pool.options.max < minToKeepOne) return undefined;
-    const kept = [...this.#shared].find(({ readOnly }) => readOnly);
-    return kept?.acceptsQueries && kept.pendingQueries < maxPending.reads ? kept : undefined;
   }
 
   #send(statements: Statement[], connection: SharedConnection, done: PipelinedQuery['callback']) {
@@ -113,6 +127,11 @@ export class ConnectionMultiplexer {
     connection.client.query(query);
     if (query.preparesStatements) connection.acceptsQueries = false;
   }
+}
+
+/** Whether one more caller would have to wait until a connection is released. */
+function isSaturated({ totalCount, idleCount, waitingCount, options }: Pool): boolean {
+  return waitingCount >= idleCount + options.max - totalCount;
 }
 
 function corkForThisTurn(connection: SharedConnection) {

@@ -12,7 +12,7 @@ type PreparedStatements = Map<string, Column[] | undefined>;
 /** The protocol methods of pg's Connection that its type declarations lack or describe differently. */
 interface ProtocolWriter {
   parse(query: { name: string; text: string }): void;
-  bind(query: { statement: string; values: (string | null)[] }): void;
+  bind(query: { statement: string; values: (string | Buffer | null)[] }): void;
   describe(what: { type: 'P'; name: string }): void;
   execute(query: object): void;
   sync(): void;
@@ -56,7 +56,7 @@ export class PipelinedQuery implements Submittable {
         this.#prepared.set(name, undefined);
         writer.parse({ name, text });
       }
-      writer.bind({ statement: name, values: values.map(toText) });
+      writer.bind({ statement: name, values: values.map(encode) });
       if (!this.#prepared.get(name)) writer.describe({ type: 'P', name: '' });
       writer.execute({});
     }
@@ -108,7 +108,14 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** Converts a value to PostgreSQL's text format. Values are strings, numbers, booleans and null. */
-function toText(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
+/** Converts a value to PostgreSQL's text format. A buffer is sent in binary format. */
+function encode(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null;
+  if (Buffer.isBuffer(value)) return value;
+  if (value instanceof Date) return value.toISOString();
+  return Array.isArray(value) ? toArrayLiteral(value) : String(value);
+}
+
+function toArrayLiteral(items: unknown[]): string {
+  return `{${items.map((item) => `"${String(item).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }

@@ -2,47 +2,60 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { appRole, type Database, type Entities, openDatabaseOn } from './database.ts';
-import { listenOnPostgres } from './listen.ts';
+import { NotificationConnection } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { ConnectionMultiplexer, type Pool, socketOf } from './multiplexer.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
+import { queryInTransaction } from './statement.ts';
 
 /** The server cancels a statement, and ends an idle transaction, after this time. */
 const timeoutSeconds = 15;
 /** A server that sends nothing for longer is frozen or unreachable, and will not enforce its own timeouts. */
 const silenceMs = (timeoutSeconds + 1) * 1000;
 
+/** A smaller pool keeps no connection in reserve for reads. */
+const minForReserve = 3;
+
 /** Opens a migrated PostgreSQL server. Pooled connections start as sitekeeper_app. */
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
+  const reserved = options.poolSize >= minForReserve ? 1 : 0;
   let multiplexer: ConnectionMultiplexer | undefined;
   const { address, options: urlOptions } = splitOptions(url);
   const orm = await MikroORM.init({
     entities,
     clientUrl: url,
-    pool: { min: 0, max: options.poolSize },
+    pool: { min: 0, max: options.poolSize - reserved },
     driverOptions: {
       connectionString: address, // The ORM drops query parameters such as sslmode.
       application_name: 'sitekeeper',
       pipeline: true,
       connectionTimeoutMillis: 5000,
       onPoolCreated(created: Pool) {
-        multiplexer = new ConnectionMultiplexer(created);
         // Ids are numbers, as in the embedded database: they stay below 2^53.
         created.options.types.setTypeParser(pg.types.builtins.INT8, Number);
         created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTime);
-        created.on('connect', closeWhenSilent);
-        reclaimLostConnections(created);
+        const reserve = reserved > 0 ? (new pg.Pool({ ...created.options, max: reserved }) as Pool) : undefined;
+        for (const pool of reserve ? [created, reserve] : [created]) {
+          pool.on('connect', closeWhenSilent);
+          reclaimLostConnections(pool);
+        }
+        reserve?.on('error', () => {}); // The next read opens a new connection.
+        multiplexer = new ConnectionMultiplexer(created, reserve);
       },
       // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers and
       // the JIT compiler are off, because starting them takes longer than reading the few rows that a statement concerns.
       options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0 -c jit=off`,
     },
   });
+  const notifications = new NotificationConnection(url);
   return openDatabaseOn(orm, {
-    concurrency: options.poolSize,
-    listen: (channel, listener) => listenOnPostgres(url, channel, listener),
+    concurrency: options.poolSize - reserved,
+    listen: (channel, listener) => notifications.listen(channel, listener),
     query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
     connections: () => multiplexer?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
+    async close() {
+      await Promise.all([notifications.close(), multiplexer?.close()]);
+    },
   });
 }
 
@@ -63,6 +76,7 @@ function splitOptions(url: string): { address: string; options: string } {
 
 /** Fails the pending queries of a silent connection, so that the pool opens a new one. Idle connections are closed sooner. */
 function closeWhenSilent(client: pg.PoolClient) {
+  client.on('error', () => {}); // Without a listener, a lost connection that is in use would end the process.
   const socket = socketOf(client);
   socket.setTimeout(silenceMs, () => socket.destroy(new Error('Connection terminated: the database does not respond')));
 }
@@ -106,7 +120,7 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
       const login = decodeURIComponent(new URL(serviceUrl).username);
       // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
-      if (login) await assertRestrictedLogin((sql, values) => lock.execute(sql, values), login);
+      if (login) await assertRestrictedLogin(queryInTransaction(lock), login);
       const done = await migrate(orm);
       if (login) await orm.em.fork().execute(`grant sitekeeper_app, sitekeeper_engine to ${orm.em.getPlatform().quoteIdentifier(login)}`);
       return done;

@@ -1,13 +1,13 @@
-/** Runs a statement with ? placeholders. */
-type Execute = <Row extends object>(sql: string, values: unknown[]) => Promise<Row[]>;
+import { sql } from 'kysely';
+import { prepare, type Query } from './statement.ts';
 
 /**
  * Throws if row-level security would not restrict a login: because of what the login may do itself, or because of a role that it
  * can become. The role of the connection proves nothing, because RESET ROLE returns to the login. Without `login`, the login of
  * the connection is checked.
  */
-export async function assertRestrictedLogin(execute: Execute, login?: string): Promise<void> {
-  const [found] = await execute<{ login: string; role: string; power: string }>(findPower, [login ?? null]);
+export async function assertRestrictedLogin(query: Query, login?: string): Promise<void> {
+  const [[found]] = await query(findPower({ login }));
   if (!found) return;
   const via = found.role === found.login ? '' : `can become "${found.role}", which `;
   throw new Error(
@@ -16,7 +16,8 @@ export async function assertRestrictedLogin(execute: Execute, login?: string): P
 }
 
 /** Finds a privilege with which a login could read or change the rows of all users. The login's own privileges come first. */
-const findPower = `
+const findPower = prepare(
+  ({ login }: { login: string | undefined }) => sql<{ login: string; role: string; power: string }>`
   select * from (
     select login.rolname as login, role.rolname as role, role.oid <> login.oid as acquired,
            case when role.rolsuper then 'is a superuser'
@@ -31,8 +32,9 @@ const findPower = `
                 when exists (select from pg_proc where proowner = role.oid) then 'owns functions'
            end as power
       from pg_roles login join pg_roles role on pg_has_role(login.oid, role.oid, 'member')
-     where login.rolname = coalesce(?, session_user)
+     where login.rolname = coalesce(${login}, session_user)
   ) as powers
   where power is not null
   order by acquired, role
-  limit 1`;
+  limit 1`,
+);

@@ -33,7 +33,7 @@ export function requireETag(ifMatch: string | undefined, etag: string) {
 }
 
 /** The version numbers of this resource that If-Match allows. Undefined allows any. */
-export function allowedVersions(ifMatch: string | undefined, kind: 'website', id: number): number[] | undefined {
+export function allowedVersions(ifMatch: string | undefined, kind: ResourceVersion['kind'], id: number): number[] | undefined {
   if (ifMatch === undefined) return undefined;
   const tags = parseETags(ifMatch);
   if (tags.includes('*')) return undefined;

@@ -3,6 +3,7 @@ import { InvalidRequest, type ValidationError } from '../errors.ts';
 import type { Body } from './body.ts';
 import { cutToBounds } from './bounds.ts';
 import type { Operation } from './contract.ts';
+import type { Checked } from './operations.ts';
 import { type FormField, parseUrlencoded } from './urlencoded.ts';
 import { dropRedundant, escapePointer, findInvalidCharacters, pointerTo, validationErrorsOf } from './validation-errors.ts';
 
@@ -18,7 +19,7 @@ export interface AnyInput {
   url: { path: string; query: string };
 }
 
-export type AnyRules = (body: Values) => ValidationError[];
+export type AnyRules = (body: Values) => Checked<Values>;
 
 /** Parses and validates the request. Throws InvalidRequest with every error at once. */
 export function readInput(
@@ -49,7 +50,7 @@ export function readInput(
     if (!validate(validated)) found.push(validationErrorsOf(validate.errors ?? [], operation));
   }
   if (isObject(value)) {
-    if (rules) found.push(ruleErrors(rules, value, found.flat()));
+    if (rules) found.push(applyRules(rules, value, found.flat()));
     for (const name of operation.body?.readOnlyFields ?? []) delete value[name];
   }
   const all = found.flat();
@@ -71,12 +72,17 @@ function idempotencyKeyErrors(header: Record<string, string>): ValidationError[]
   return [{ in: 'header', name: 'Idempotency-Key', code: 'length', message: 'must have 1 to 255 characters' }];
 }
 
-/** Rules get only the valid fields. Their errors about other fields are dropped, because those have an error already. */
-function ruleErrors(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
+/**
+ * Rules get only the valid fields. Their errors about other fields are dropped, because those have an error already. Writes the
+ * normal form of fields into the body.
+ */
+function applyRules(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
   const fieldOf = ({ pointer }: ValidationError) => pointer?.split('/')[1];
   const invalid = new Set(errors.map(fieldOf));
   const valid = Object.fromEntries(Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name))));
-  return rules(valid).filter((error) => !invalid.has(fieldOf(error)));
+  const checked = rules(valid);
+  Object.assign(body, checked.normalized);
+  return checked.errors.filter((error) => !invalid.has(fieldOf(error)));
 }
 
 function isObject(value: unknown): value is Values {

@@ -36,10 +36,10 @@ export interface HandlerContext<Db> {
   /** The client's address. */
   address: string;
   db: Db;
-  /** Throws unless If-Match allows this version. Call it in the transaction that writes. */
+  /** Throws unless If-Match allows this version. It explains why a conditional write changed nothing. */
   requireVersion(version: ResourceVersion): void;
-  /** The version numbers of a website that If-Match allows, for use in a conditional write. Undefined allows any. */
-  allowedVersions(kind: 'website', id: number): number[] | undefined;
+  /** The version numbers of a resource that If-Match allows, for use in a conditional write. Of a monitor, those of its settings. Undefined allows any. */
+  allowedVersions(kind: ResourceVersion['kind'], id: number): number[] | undefined;
 }
 
 /** `name` is the word for it in messages: website, API key. */
@@ -78,12 +78,19 @@ export type Handlers<Operations, Db> = {
   [Id in keyof Operations]: Operations[Id] extends AnyOperation ? Handler<Operations[Id], Db> : never;
 };
 
+/** What a rule found in a body. */
+export interface Checked<Body> {
+  errors: ValidationError[];
+  /** Fields in the form that the handler gets. */
+  normalized?: Partial<Body>;
+}
+
 /**
  * Validation rules that a schema cannot express. They run in addition to the schema, so that the response lists every error
  * at once, and receive only the fields in which the schema found no error.
  */
 export type Rules<Operations> = {
-  [Id in keyof Operations]?: Operations[Id] extends AnyOperation
-    ? (body: Partial<NonNullable<BodyOf<Operations[Id]['requestBody']>>>) => ValidationError[]
-    : never;
+  [Id in keyof Operations]?: Operations[Id] extends AnyOperation ? Rule<NonNullable<BodyOf<Operations[Id]['requestBody']>>> : never;
 };
+
+type Rule<Body> = (body: Partial<Body>) => Checked<Body>;

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import { onlyRead } from '../db/statement.ts';
 import { FairSlots } from './fair-slots.ts';
 
 /** Longer than the longest wait behind others, and no longer than a request waits for a connection. */
@@ -22,24 +23,25 @@ export function shareFairly(database: Database): Database {
   const { concurrency } = database;
   const engineConnections = Math.max(1, Math.floor(concurrency * engineShare));
   const transactions = new FairSlots({ slots: Math.max(1, concurrency - engineConnections - 1), maxWaiting, maxWaitMs });
-  const queries =
-    concurrency === 1
-      ? transactions
-      : new FairSlots({ slots: maxQueries, slotsPerOwner: Math.max(1, concurrency - leftForOthers), maxWaiting, maxWaitMs });
+  const slotsForQueries = () =>
+    new FairSlots({ slots: maxQueries, slotsPerOwner: Math.max(1, concurrency - leftForOthers), maxWaiting, maxWaitMs });
+  // Writes can wait for locks. Reads do not, and must not wait behind them.
+  const [reads, writes] = concurrency === 1 ? [transactions, transactions] : [slotsForQueries(), slotsForQueries()];
   const engine = new FairSlots({ slots: engineConnections, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs });
   return {
     concurrency,
     asUser: (userId, work) => transactions.run(userId, () => database.asUser(userId, work)),
     query: (userId) => {
       const query = database.query(userId);
-      return (...statements) => queries.run(userId ?? 'authenticator', () => query(...statements));
+      return (...statements) => (onlyRead(statements) ? reads : writes).run(userId ?? 'authenticator', () => query(...statements));
     },
     asAuthenticator: (work) => database.asAuthenticator(work),
     asEngine: (work) => engine.run('engine', () => database.asEngine(work)),
     listen: (channel, listener) => database.listen(channel, listener),
+    now: () => database.now(),
     connections: () => {
       const connections = database.connections();
-      const waiting = [...new Set([transactions, queries, engine])].reduce((sum, slots) => sum + slots.waiting, connections.waiting);
+      const waiting = [...new Set([transactions, reads, writes, engine])].reduce((sum, slots) => sum + slots.waiting, connections.waiting);
       return { ...connections, waiting };
     },
     isReady: () => database.isReady(),

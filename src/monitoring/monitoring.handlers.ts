@@ -16,6 +16,6 @@ export function monitoringHandlers(deps: MonitorDeps & ProviderDeps): Handlers<M
   return { ...monitorHandlers(deps), ...incidentHandlers, ...providerHandlers(deps), ...notificationHandlers };
 }
 
-export function monitoringRules(deps: Pick<MonitorDeps, 'netAllowed'> & { slackHosts: string[] }): Rules<MonitoringOperations> {
+export function monitoringRules(deps: Pick<MonitorDeps, 'netAllowed'> & Pick<ProviderDeps, 'channels'>): Rules<MonitoringOperations> {
   return { ...monitorRules(deps), ...providerRules(deps) };
 }

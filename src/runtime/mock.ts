@@ -4,6 +4,7 @@ import { readConfig } from '../config/config.ts';
 import { listen } from '../http/server.ts';
 import { findContractFiles, readBundles } from '../mock/contract-files.ts';
 import { createMock } from '../mock/mock.ts';
+import { createChannels } from '../monitoring/channels/registry.ts';
 import { parseRanges } from '../net/addresses.ts';
 import { createLog } from '../telemetry/log.ts';
 import { onShutdown } from './shutdown.ts';
@@ -37,7 +38,8 @@ export async function runMock(port: number): Promise<void> {
 
 async function createHandler(documents: object[], publicUrl: string): Promise<RequestListener> {
   const { netAllow, delivery } = readConfig({});
-  const rules = validationRules({ netAllowed: parseRanges(netAllow), slackHosts: delivery.slackHosts });
+  const net = { allow: parseRanges(netAllow) };
+  const rules = validationRules({ netAllowed: net.allow, channels: createChannels(delivery, net), now: () => new Date() });
   const app = await createMock({ documents, publicUrl, rules: [rules.websites, rules.monitoring], log: createLog({ logLevel: 'error' }) });
   return app.callback();
 }

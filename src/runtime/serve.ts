@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createOwner } from '../accounts/owner.ts';
 import { createApp } from '../app.ts';
+import { expiredRows } from '../auth/expired-rows.ts';
 import type { Config } from '../config/config.ts';
-import type { Database } from '../db/database.ts';
+import { startRetention } from '../db/retention.ts';
 import { chooseAddress, type HttpServer, listen } from '../http/server.ts';
 import { shareFairly } from '../limits/fair-database.ts';
 import { type Limiters, memoryLimiters } from '../limits/limiters.ts';
@@ -42,13 +43,12 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   });
   const server = await listen(address);
   server.setHandler(app.callback());
-  const stopExpiry = scheduleExpiry(database, log);
-  const engine = withEngine ? startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
+  const stopExpiry = startRetention([expiredRows(database)], { intervalMs: expiryIntervalMs, log });
+  const engine = withEngine ? await startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
   log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
   onShutdown(async (reason) => {
     log.info(`${reason}: finishing in-flight requests, then shutting down`);
-    stopExpiry();
-    await Promise.all([stopServing(server, reason), engine?.stop()]);
+    await Promise.all([stopServing(server, reason), engine?.stop(), stopExpiry()]);
     await Promise.all([telemetry.close(), limiters.close(), database.close()]);
   }, log);
   releaseStartupMemory(log);
@@ -73,34 +73,6 @@ async function stopServing(server: HttpServer, reason: string) {
 }
 
 const expiryIntervalMs = 10 * 60 * 1000;
-
-const expiryBatch = 500;
-/** Requests get their turn between two batches. */
-const expiryPauseMs = 50;
-
-/** Deletes expired keys, sessions and idempotent responses in batches. Several processes can do this at the same time. */
-function scheduleExpiry(database: Database, log: Logger): () => void {
-  let stopped = false;
-  const deleteExpired = async () => {
-    try {
-      for (let deleted = 1; deleted > 0 && !stopped; ) {
-        const [row] = await database.asAuthenticator((em) =>
-          em.execute<{ deleted: number }[]>('select auth_delete_expired(?)::int as deleted', [expiryBatch]),
-        );
-        deleted = row?.deleted ?? 0;
-        if (deleted > 0) await delay(expiryPauseMs);
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'Deleting expired keys, sessions and responses failed; it will be retried');
-    }
-  };
-  const timer = setInterval(deleteExpired, expiryIntervalMs);
-  void deleteExpired();
-  return () => {
-    stopped = true;
-    clearInterval(timer);
-  };
-}
 
 /** Prints the key to standard output, because secrets must not go through the log. */
 function announceOwner(config: Config, key: string, url: string) {

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
+import { queryInTransaction } from '../db/statement.ts';
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { countPendingAlerts } from '../monitoring/alerts/outbox.ts';
 import { createMetrics, type Metrics, registerProcessMetrics } from '../telemetry/metrics.ts';
@@ -16,7 +17,7 @@ export interface Telemetry {
 export function registerMetrics(metrics: Metrics, database: Database): void {
   registerProcessMetrics(metrics, {
     connections: () => database.connections(),
-    pendingAlerts: () => database.asEngine(countPendingAlerts),
+    pendingAlerts: () => database.asEngine((em) => countPendingAlerts(queryInTransaction(em))),
   });
 }
 

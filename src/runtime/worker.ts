@@ -14,7 +14,7 @@ export async function runWorker(config: Config): Promise<void> {
   const { database, secretKeys } = await openDatabase(config, log);
   const telemetry = await startTelemetry(config, database, log);
   const { metrics, tracer } = telemetry;
-  const engine = startEngine({ config, database, secretKeys, log, metrics, tracer });
+  const engine = await startEngine({ config, database, secretKeys, log, metrics, tracer });
   log.info('Engine started');
   onShutdown(async (reason) => {
     log.info(`${reason}: releasing unfinished work, then shutting down`);

@@ -25,7 +25,11 @@ export function plainError(error: Error) {
 const maxAtomicWriteBytes = 4096;
 const bufferMs = 20;
 
-/** Buffers lines for a moment, because the system call is the most expensive part of writing a line. */
+/**
+ * Buffers lines for a moment, because the system call is the most expensive part of writing a line: 43 µs of CPU per line
+ * instead of 79. `minLength` of sonic-boom takes as long, but then a process whose log is a closed pipe never exits: at exit,
+ * sonic-boom 4.2.1 retries EPIPE forever.
+ */
 function buffered(destination: DestinationStream): DestinationStream {
   let lines = '';
   let timer: NodeJS.Timeout | undefined;

@@ -60,7 +60,8 @@ interface CollectedValues {
  */
 export function registerProcessMetrics({ registry }: Metrics, { connections, pendingAlerts }: CollectedValues): void {
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  // The default of 10 ms takes 0.6 % of a core, even if the process is idle.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   new Gauge({
     name: 'sitekeeper_database_connections',
     help: 'Busy and idle connections of the pool, and requests that wait for one.',

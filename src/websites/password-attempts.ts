@@ -1,8 +1,20 @@
 import { verifyPassword } from '../auth/passwords.ts';
+import { prepare } from '../db/statement.ts';
+import { tables } from '../db/tables.ts';
 import { limitFailures } from '../limits/failure-limit.ts';
 import type { Limiters } from '../limits/limiters.ts';
 import { networkOf } from '../limits/rate-limits.ts';
-import type { Website } from './website.entity.ts';
+import type { WebsiteEntity } from './website.entity.ts';
+
+/** The only statement that reads a password hash of a website. */
+export const selectPassword = prepare(({ id }: { id: number }) =>
+  tables<typeof WebsiteEntity>()
+    .selectFrom('websites')
+    .select(['id', 'user_id as userId', 'privacy', 'password_hash as passwordHash'])
+    .where('id', '=', id),
+);
+
+type StoredPassword = NonNullable<ReturnType<typeof selectPassword>['row']>;
 
 /** Checks the passwords of websites and slows down guessing. */
 export class PasswordAttempts {
@@ -16,7 +28,7 @@ export class PasswordAttempts {
 
   /** Whether the password gives access to the website. `visitor` identifies the client; by default its address does. */
   async verify(
-    { id, userId, privacy, passwordHash }: Website,
+    { id, userId, privacy, passwordHash }: StoredPassword,
     password: string,
     from: { visitor?: string; address: string },
   ): Promise<boolean> {

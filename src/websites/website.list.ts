@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { operations } from '../../generated/types/websites.ts';
-import { cachedText, columnsOf, type Statement, sql } from '../db/statement.ts';
+import { prepare, type Statement } from '../db/statement.ts';
+import { columnsOf, tables } from '../db/tables.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import type { Input } from '../http/operations.ts';
 import { type Website, WebsiteEntity } from './website.entity.ts';
@@ -33,52 +35,76 @@ export async function findPage(db: UserDatabase, query: ListQuery): Promise<{ we
   return { websites: backwards.slice(0, rows).toReversed(), total };
 }
 
-/**
- * Selects the rows of a page. Both sort columns are unique per user, so the order is total and no row appears on two pages.
- * The limit is part of the text, so that the planner sees it. The contract allows only four values, so there are few prepared statements.
- */
+interface Given {
+  search: string;
+  offset: number;
+}
+
+const preparedRows = new Map<string, (given: Given) => Statement<ListedWebsite>>();
+const preparedCounts = new Map<string, (given: Given) => Statement<{ total: number }>>();
+
+/** The contract allows few values for what the text of a statement depends on, so there are few prepared statements. */
+function textKey({ search, favorite, sort_by, sort, per_page }: ListQuery, offset: number): string {
+  return `${Boolean(search)} ${favorite} ${sort_by} ${sort} ${per_page} ${offset > 0}`;
+}
+
+/** Selects the rows of a page. Both sort columns are unique per user, so the order is total and no row appears on two pages. */
 export function selectRows(query: ListQuery, offset: number): Statement<ListedWebsite> {
-  const { condition, values } = buildCondition(query);
-  const rest = `where ${condition} order by ${query.sort_by} ${query.sort} limit ${query.per_page}`;
-  return offset === 0 ? selectListed(rest, values) : selectListed(`${rest} offset $${values.length + 1}`, [...values, offset]);
+  const key = textKey(query, offset);
+  const prepared = preparedRows.get(key) ?? prepareRows(query, offset);
+  preparedRows.set(key, prepared);
+  return prepared({ search: searched(query), offset });
+}
+
+/** The limit is part of the text, so that the planner sees it. */
+function prepareRows(query: ListQuery, offset: number) {
+  const { sort_by, sort, per_page } = query;
+  return prepare((given: Given) => {
+    const rows = selectMatches(query, given)
+      .select(columnsOf(WebsiteEntity, ['excludeParams', 'excludeIps']) as 'id'[])
+      .select([unlessTooLong('exclude_params').as('excludeParams'), unlessTooLong('exclude_ips').as('excludeIps')])
+      .orderBy(sort_by, sort)
+      .limit(sql.lit(per_page))
+      .$castTo<ListedWebsite>();
+    return offset === 0 ? rows : rows.offset(given.offset);
+  });
 }
 
 /** A page of 100 websites stays below 2 MiB. */
 const maxListedBytes = 8192;
 
 /** Quotes and line breaks take two bytes in JSON. The length is computed only for texts that can be too long. */
-const listedColumns = columnsOf(WebsiteEntity, (column) =>
-  column === 'exclude_params' || column === 'exclude_ips'
-    ? `case when octet_length(${column}) <= ${maxListedBytes / 6} or octet_length(to_json(${column})::text) <= ${maxListedBytes} then ${column} end`
-    : column,
-);
-
-function selectListed(rest: string, values: unknown[]): Statement<ListedWebsite> {
-  return sql(
-    cachedText(selectListed, rest, () => `select ${listedColumns} from websites ${rest}`),
-    values,
-  );
+function unlessTooLong(column: 'exclude_params' | 'exclude_ips') {
+  const text = sql.ref(column);
+  return sql<string | null>`case when octet_length(${text}) <= ${sql.lit(maxListedBytes / 6)}
+    or octet_length(to_json(${text})::text) <= ${sql.lit(maxListedBytes)} then ${text} end`;
 }
 
-export function countMatches(query: ListQuery) {
-  if (!query.search && query.favorite === undefined) return countAll;
-  const { condition, values } = buildCondition(query);
-  return sql<{ total: number }>(`select count(*)::int as total from websites where ${condition}`, values);
+export function countMatches(query: ListQuery): Statement<{ total: number }> {
+  if (!query.search && query.favorite === undefined) return countAll({});
+  const key = textKey(query, 0);
+  const prepared = preparedCounts.get(key) ?? prepareCount(query);
+  preparedCounts.set(key, prepared);
+  return prepared({ search: searched(query), offset: 0 });
+}
+
+function prepareCount(query: ListQuery) {
+  return prepare((given: Given) => selectMatches(query, given).select(sql<number>`count(*)::int`.as('total')));
 }
 
 /** Counts all websites of the caller by reading the number that the database maintains. */
-export const countAll = sql<{ total: number }>('select website_count as total from users');
+export const countAll = prepare(() => tables().selectNoFrom(sql<number>`(select website_count from users)`.as('total')));
 
-function buildCondition({ search, favorite }: ListQuery): { condition: string; values: unknown[] } {
-  const conditions: string[] = [];
-  const values: unknown[] = [];
-  if (search) {
-    values.push(search.normalize('NFC').toLowerCase());
-    // Domains are stored in lower case. strpos is used, because the planner underestimates the
-    // matches of LIKE and chooses a slow plan, and ILIKE takes twice as long.
-    conditions.push(`(strpos(domain, $${values.length}) > 0 or strpos(domain_unicode, $${values.length}) > 0)`);
-  }
+function selectMatches({ search, favorite }: ListQuery, given: Given) {
+  let matches = tables<typeof WebsiteEntity>().selectFrom('websites');
+  // strpos is used, because the planner underestimates the matches of LIKE and chooses a slow plan, and ILIKE takes twice as long.
+  if (search) matches = matches.where(sql<boolean>`(strpos(domain, ${given.search}) > 0 or strpos(domain_unicode, ${given.search}) > 0)`);
   // A literal condition lets the planner use the partial index of favorites. A parameter would not.
-  if (favorite !== undefined) conditions.push(favorite ? 'favorite' : 'not favorite');
-  return { condition: conditions.join(' and ') || 'true', values };
+  if (favorite !== undefined) matches = matches.where(favorite ? sql<boolean>`favorite` : sql<boolean>`not favorite`);
+  return matches;
+}
+
+/** Domains are stored in lower case. */
+function searched({ search = '' }: ListQuery): string {
+  return search.normalize('NFC').toLowerCase();
 }

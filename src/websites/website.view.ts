@@ -21,7 +21,7 @@ function viewOf<Text extends string | null>(
     id: website.id,
     domain: website.domain,
     privacy: website.privacy,
-    has_password: Boolean(website.passwordHash),
+    has_password: website.hasPassword,
     email: website.email,
     exclude_bots: website.excludeBots,
     exclude_params: website.excludeParams,

@@ -1,18 +1,23 @@
 import type { operations } from '../../generated/types/websites.ts';
-import { readById, selectFrom, sql, writeIf } from '../db/statement.ts';
+import { createWithinQuota, hasCode, prepareRead, writeIf } from '../db/rows.ts';
+import { prepare } from '../db/statement.ts';
+import { selectFrom } from '../db/tables.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { InvalidRequest, NotFound, ProblemError } from '../errors.ts';
 import type { Handlers, ResourceVersion } from '../http/operations.ts';
 import { pageLinks } from '../http/paging.ts';
 import type { Limiters } from '../limits/limiters.ts';
-import { InvalidDomain, normalizeDomain } from './domain.ts';
-import { PasswordAttempts } from './password-attempts.ts';
+import { InvalidDomain, normalizeDomain, unicodeForm } from './domain.ts';
+import { PasswordAttempts, selectPassword } from './password-attempts.ts';
 import { type Website, WebsiteEntity } from './website.entity.ts';
 import { findPage } from './website.list.ts';
 import { passwordRequired } from './website.rules.ts';
-import { settingsFrom } from './website.settings.ts';
+import { defaultSettings, settingsFrom } from './website.settings.ts';
 import { listedWebsiteView, websiteView } from './website.view.ts';
 import { deleteWebsite, insertWebsite, updateWebsite } from './website.writes.ts';
+
+const readWebsite = prepareRead(WebsiteEntity);
+const selectByDomain = prepare(({ domain }: { domain: string }) => selectFrom(WebsiteEntity).where('domain', '=', domain));
 
 export function websiteHandlers({
   maxWebsites,
@@ -46,28 +51,25 @@ export function websiteHandlers({
     },
 
     async createWebsite({ body }, { caller, db }) {
-      const { domain: given, ...form } = body;
-      const domain = normalizeDomain(given);
-      const settings = await settingsFrom(form, caller.userId);
-      const [[website]] = await db
-        .query(insertWebsite(caller.userId, domain, settings), sql('select enforce_website_quota($1)', [maxWebsites]))
-        .catch((error: unknown) => {
-          if (hasCode(error, '23505')) throw new ProblemError('domain_taken', `You already have a website for the domain "${domain}".`);
-          if (hasCode(error, 'SK001')) throw new ProblemError('quota_exceeded', `A user can have at most ${maxWebsites} websites.`);
-          throw error;
-        });
-      const result = websiteResult(website as Website);
-      const { id } = result.body.data;
-      return { ...result, location: `/api/v1/websites/${id}`, created: { name: 'website', id } };
+      const { domain, ...form } = body;
+      const { userId } = caller;
+      const settings = { ...defaultSettings, ...(await settingsFrom(form, userId)) };
+      const insert = insertWebsite({ userId, domain, domainUnicode: unicodeForm(domain), ...settings });
+      const website = await createWithinQuota(db, { table: 'websites', maximum: maxWebsites }, insert).catch((error: unknown) => {
+        if (hasCode(error, '23505')) throw new ProblemError('domain_taken', `You already have a website for the domain "${domain}".`);
+        throw error;
+      });
+      const { id } = website;
+      return { ...websiteResult(website), location: `/api/v1/websites/${id}`, created: { name: 'website', id } };
     },
 
     async showWebsite({ path }, { db }) {
-      return websiteResult(await readById(db, WebsiteEntity, path.id));
+      return websiteResult(await readWebsite(db, path.id));
     },
 
     async showWebsiteByDomain({ path }, { db }) {
       const domain = parseDomain(path.domain);
-      const [[website]] = await db.query(selectFrom(WebsiteEntity, 'where domain = $1', [domain]));
+      const [[website]] = await db.query(selectByDomain({ domain }));
       if (!website) throw new NotFound('Website', domain);
       return websiteResult(website);
     },
@@ -76,13 +78,17 @@ export function websiteHandlers({
     putWebsite: applyUpdate,
 
     async deleteWebsite({ path: { id } }, { db, allowedVersions, requireVersion }) {
-      const explain = async () => requireVersion(websiteVersion(await readById(db, WebsiteEntity, id)));
-      await writeIf(db, deleteWebsite(id, allowedVersions('website', id)), explain);
+      const deletion = deleteWebsite({ id, versions: allowedVersions('website', id) });
+      await writeIf(db, async (isRetry) => {
+        if (isRetry) requireVersion(websiteVersion(await readWebsite(db, id)));
+        return [deletion];
+      });
       return { body: { id, object: 'website', deleted: true } };
     },
 
     async verifyWebsitePassword({ path, body: { password, ...visitor } }, { db, address }) {
-      const website = await readById(db, WebsiteEntity, path.id);
+      const [[website]] = await db.query(selectPassword(path));
+      if (!website) throw new NotFound('Website', path.id);
       return { body: { data: { opens: await passwordAttempts.verify(website, password, { ...visitor, address }) } } };
     },
   };
@@ -94,20 +100,21 @@ const applyUpdate: Handlers<operations, UserDatabase>['updateWebsite'] = async (
 ) => {
   const settings = await settingsFrom(body, caller.userId);
   const readIfAllowed = async () => {
-    const website = await readById(db, WebsiteEntity, id);
-    const { privacy, passwordHash } = { ...website, ...settings };
-    if (privacy === 2 && !passwordHash) throw new InvalidRequest([passwordRequired]);
+    const website = await readWebsite(db, id);
+    const { privacy = website.privacy, passwordHash } = settings;
+    const hasPassword = passwordHash === undefined ? website.hasPassword : passwordHash !== null;
+    if (privacy === 2 && !hasPassword) throw new InvalidRequest([passwordRequired]);
     requireVersion(websiteVersion(website));
     return website;
   };
   if (Object.keys(settings).length === 0) return websiteResult(await readIfAllowed());
-  const update = updateWebsite(id, settings, allowedVersions('website', id));
-  return websiteResult(await writeIf(db, update, async () => void (await readIfAllowed())));
+  const update = updateWebsite({ ...settings, id, versions: allowedVersions('website', id) });
+  const website = await writeIf(db, async (isRetry) => {
+    if (isRetry) await readIfAllowed();
+    return [update];
+  });
+  return websiteResult(website);
 };
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
 
 function websiteResult(website: Website) {
   return { body: { data: websiteView(website) }, version: websiteVersion(website) };

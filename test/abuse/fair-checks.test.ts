@@ -80,8 +80,9 @@ const seconds = (ms = Number.NaN) => `${(ms / 1000).toFixed(1)} s`;
 async function insertMonitors(database: Database, userId: number, urlSql: string, count: number): Promise<number[]> {
   const rows = await database.asUser(userId, (em) =>
     em.execute<{ id: number }[]>(
-      `insert into monitors (user_id, friendly_name, url, interval_seconds)
-       select ?, 'M', ${urlSql}, ${intervalSeconds} from generate_series(1, ?) n returning id`,
+      `insert into monitors (user_id, friendly_name, url, target_host, interval_seconds)
+       select ?, 'M', url, substring(url from '//([^:/]+)'), ${intervalSeconds}
+         from generate_series(1, ?) n, lateral (select ${urlSql} as url) target returning id`,
       [userId, count],
     ),
   );

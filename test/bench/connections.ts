@@ -4,8 +4,9 @@
 import pg from 'pg';
 import { ConnectionMultiplexer, type Pool, socketOf } from '../../src/db/multiplexer.ts';
 import { PipelinedQuery } from '../../src/db/pipelined-query.ts';
-import { type Statement, sql } from '../../src/db/statement.ts';
+import type { Statement } from '../../src/db/statement.ts';
 import { serviceUrl } from '../support/database-url.ts';
+import { sql } from '../support/statement.ts';
 import { median } from './median.ts';
 import { seed } from './seed.ts';
 import { withDatabase } from './with-database.ts';
@@ -21,7 +22,7 @@ let counter = 0;
 await withDatabase('bench_connections', async (url) => {
   const { userId, websiteId } = await seed(url);
   const pools = [createPool(url), createPool(url)] as const;
-  const multiplexer = new ConnectionMultiplexer(pools[0]);
+  const multiplexer = new ConnectionMultiplexer(pools[0], undefined);
   const shared: Run = (statements) => multiplexer.run(statements);
   const own: Run = (statements) => runOnOwnConnection(pools[1], statements);
   const cases: Record<string, () => Statement> = {

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { queryInTransaction } from '../../src/db/statement.ts';
 import { entities } from '../../src/entities.ts';
 import { claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { Engine } from '../../src/monitoring/engine/engine.ts';
@@ -87,8 +88,10 @@ async function seed(database: Database, userId: number, url: string, count: numb
   for (let left = count; left > 0; left -= 50_000) {
     await database.asUser(userId, (em) =>
       em.execute(
-        `insert into monitors (user_id, friendly_name, url, interval_seconds) select ?, 'M', replace(?, '%', n::text), ? from generate_series(1, ?) n`,
-        [userId, url, intervalSeconds, Math.min(left, 50_000)],
+        `insert into monitors (user_id, friendly_name, url, target_host, interval_seconds, next_check_at)
+         select ?, 'M', url, substring(url from '//([^:/]+)'), ?, now() + random() * interval '3 seconds'
+           from generate_series(1, ?) n, lateral (select replace(?, '%', n::text) as url) target`,
+        [userId, intervalSeconds, Math.min(left, 50_000), url],
         'run',
       ),
     );
@@ -154,7 +157,9 @@ async function measureClaims(database: Database, url: string, userId: number, ro
   await Promise.all(
     workers.map(async (worker) => {
       while (performance.now() < until) {
-        const { claims } = await worker.asEngine((em) => claimFairly(em, { freeSlots: 500, running: [], afterUserId: 0 }));
+        const { claims } = await worker.asEngine((em) =>
+          claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }),
+        );
         if (claims.length === 0) return;
         claimed += claims.length;
         for (const { id } of claims) ids.add(id);

@@ -4,6 +4,7 @@
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
+import { queryInTransaction } from '../../src/db/statement.ts';
 import { entities } from '../../src/entities.ts';
 import { type Claim, claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
@@ -84,8 +85,9 @@ async function seedMonitors() {
   await owner.query(`insert into users (email) select 'user' || n || '@example.com' from generate_series(1, $1::int) n`, [users]);
   // The interval is a day, so that no monitor is due twice during the measurement.
   await owner.query(
-    `insert into monitors (user_id, friendly_name, url, interval_seconds)
-     select 1 + n / ${perUser}, 'Shop ' || n, 'https://shop-' || n || '.example.com/health', 86400 from generate_series(0, $1::int - 1) n`,
+    `insert into monitors (user_id, friendly_name, url, target_host, interval_seconds, next_check_at)
+     select 1 + n / ${perUser}, 'Shop ' || n, 'https://shop-' || n || '.example.com/health', 'shop-' || n || '.example.com', 86400,
+            now() + random() * interval '3 seconds' from generate_series(0, $1::int - 1) n`,
     [monitors],
   );
   await owner.query('vacuum analyze monitors');
@@ -93,14 +95,15 @@ async function seedMonitors() {
 
 /** Claims what an engine claims that has no check running. */
 async function claim(worker: Database): Promise<Claim[]> {
-  return (await worker.asEngine((em) => claimFairly(em, { freeSlots: 500, running: [], afterUserId: 0 }))).claims;
+  return (await worker.asEngine((em) => claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }))).claims;
 }
 
 async function checkWithoutTarget(worker: Database): Promise<number> {
   const claimed = await claim(worker);
   const result = { up: true, responseTimeMs: 120 } as const;
   const checked = claimed.map((claim) => ({ claim, result, startedMs: performance.now() }));
-  return checked.length > 0 ? worker.asEngine((em) => recordResults(em, checked)) : 0;
+  if (checked.length === 0) return 0;
+  return (await worker.asEngine((em) => recordResults(queryInTransaction(em), checked))).accepted;
 }
 
 /** Repeats the work on every worker until nothing is due or the time is over. */
@@ -143,7 +146,9 @@ async function simulateDay(count: number): Promise<{ bytesPerRow: number; rowsPe
 
 /** Returns the bytes of one resolved incident with its two alerts to one provider. */
 async function simulateIncidents(count: number): Promise<number> {
-  await owner.query(`insert into providers (user_id, provider_type, recipient_email) select id, 'email', 'ops@example.com' from users`);
+  await owner.query(
+    `insert into providers (user_id, provider_type, settings) select id, 'email', '{"recipient_email": "ops@example.com"}' from users`,
+  );
   await owner.query(
     `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
      select user_id, id, now() - interval '1 hour', now(), 'HTTP 503', 503 from monitors order by id limit $1`,

@@ -35,8 +35,9 @@ test('with the key in DATA_DIR, one command replaces the key and re-encrypts eve
   const oldCipher = new SecretCipher([oldKey as Buffer]);
   const userId = (await createUser(database, 'ada@example.com', undefined)) ?? 0;
   const location = { userId, table: 'providers', row: 1, field: 'token' };
-  const insert = `insert into providers (id, user_id, provider_type, chat_id, token_encrypted, token_mask) values (1, ?, 'telegram', '1', ?, '****')`;
-  await database.asUser(userId, (em) => em.execute(insert, [userId, oldCipher.encrypt('token', location)], 'run'));
+  const insert = `insert into providers (id, user_id, provider_type, settings) values (1, ?, 'telegram', ?::jsonb)`;
+  const settings = { chat_id: '1', token: { encrypted: oldCipher.encrypt('token', location), mask: '****oken' } };
+  await database.asUser(userId, (em) => em.execute(insert, [userId, JSON.stringify(settings)], 'run'));
 
   // While the service runs, the command says what to do.
   expect(await secrets('rotate', '--new-key')).toEqual({
@@ -58,12 +59,14 @@ test('with the key in DATA_DIR, one command replaces the key and re-encrypts eve
   expect(readFileSync(join(data, 'secret.key'), 'utf8')).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
 
   const reopened = await openEmbedded(data, entities, () => {});
-  const [row] = await reopened.asEngine((em) => em.execute<{ secret: string }[]>('select token_encrypted as secret from providers'));
+  const [row] = await reopened.asEngine((em) =>
+    em.execute<{ secret: string }[]>(`select settings -> 'token' ->> 'encrypted' as secret from providers`),
+  );
   await reopened.close();
   expect(cipher.decrypt(row?.secret ?? '', location)).toBe('token');
 
-  const settings = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
-  expect(await runCommand(folder, ['secrets', 'rotate'], { settings })).toEqual({
+  const otherKey = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
+  expect(await runCommand(folder, ['secrets', 'rotate'], { settings: otherKey })).toEqual({
     code: 1,
     printed: expect.stringMatching(
       /^(?=[\s\S]*^Provider 1 of user \d+: The secret was encrypted with the key \w+, which is not in SECRET_KEY\.$)[\s\S]*^1 of 1 secrets cannot be decrypted\. [^\n]*\n$/m,

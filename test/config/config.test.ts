@@ -14,6 +14,7 @@ describe('delivery settings', () => {
       slackHosts: ['hooks.slack.com'],
       telegramApiUrl: 'https://api.telegram.org',
       twilioApiUrl: 'https://api.twilio.com',
+      smsPerUserPerDay: 50,
     });
   });
 
@@ -27,6 +28,7 @@ describe('delivery settings', () => {
       TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
       TWILIO_AUTH_TOKEN: 'f'.repeat(32),
       SMS_FROM: '+15005550006',
+      SMS_PER_USER_PER_DAY: '7',
       NET_ALLOW: '10.0.0.0/8, ::1,192.168.1.7',
     });
     expect(config.netAllow).toEqual(['10.0.0.0/8', '::1', '192.168.1.7']);
@@ -39,6 +41,7 @@ describe('delivery settings', () => {
       twilioAccountSid: `AC${'0'.repeat(32)}`,
       twilioAuthToken: 'f'.repeat(32),
       smsFrom: '+15005550006',
+      smsPerUserPerDay: 7,
     });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runIdempotent } from '../../src/db/idempotency.ts';
-import { sql } from '../../src/db/statement.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { sql } from '../support/statement.ts';
 import { createMonitor, createProvider } from '../support/valid-requests.ts';
 import { countTransactions } from './transaction-count.ts';
 

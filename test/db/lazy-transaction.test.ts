@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database, Work } from '../../src/db/database.ts';
 import { lazyTransaction } from '../../src/db/lazy-transaction.ts';
-import { sql } from '../../src/db/statement.ts';
 import { createDatabase } from '../support/database.ts';
+import { sql } from '../support/statement.ts';
 import { countTransactions } from './transaction-count.ts';
 
 let database: Database;

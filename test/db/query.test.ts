@@ -3,9 +3,12 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
-import { queryInTransaction, type Statement, selectFrom, selectPage, sql } from '../../src/db/statement.ts';
+import { preparePage } from '../../src/db/rows.ts';
+import { prepare, queryInTransaction, type Statement } from '../../src/db/statement.ts';
+import { selectFrom } from '../../src/db/tables.ts';
 import { WebsiteEntity } from '../../src/websites/website.entity.ts';
 import { createDatabase } from '../support/database.ts';
+import { sql } from '../support/statement.ts';
 
 let database: Database;
 let [ada, ben] = [0, 0];
@@ -81,8 +84,8 @@ test
 
 test('rows have the properties of the entity, also in a transaction that is already open', async () => {
   const statements = [
-    selectFrom(WebsiteEntity, 'where domain = $1', ['ada.example']),
-    ...selectPage(WebsiteEntity, { orderBy: 'id', page: 1, pageSize: 5 }),
+    prepare(({ domain }: { domain: string }) => selectFrom(WebsiteEntity).where('domain', '=', domain))({ domain: 'ada.example' }),
+    ...preparePage(() => selectFrom(WebsiteEntity).orderBy('id'))({ page: 1, pageSize: 5 }),
   ] as const;
   const separately = await database.query(ada)(...statements);
   const inTransaction = await database.asUser(ada, (em) => queryInTransaction(em)(...statements));
@@ -93,7 +96,7 @@ test('rows have the properties of the entity, also in a transaction that is alre
       userId: ada,
       excludeBots: 1,
       favorite: false,
-      passwordHash: null,
+      hasPassword: false,
       createdAt: expect.any(Date),
     }),
   ]);

@@ -43,7 +43,9 @@ test('no function can be executed by everyone, and each only by the roles that n
   const granted = grants.map((row) => (row as { granted: string }).granted);
   expect(granted.filter((text) => text.includes('PUBLIC'))).toEqual([]);
   for (const text of granted.filter((name) => name.startsWith('auth_'))) expect(text).toMatch(/^auth_\w+: sitekeeper_app$/);
-  expect(granted).toEqual(expect.arrayContaining(['schedule_monitor: ', 'current_user_id: sitekeeper_app', 'set_user_id: sitekeeper_app']));
+  expect(granted).toEqual(
+    expect.arrayContaining(['maintain_row_count: ', 'current_user_id: sitekeeper_app', 'set_user_id: sitekeeper_app']),
+  );
 });
 
 /** A table, a function and an operator that would replace what auth_find_user uses, if they were found first. */

@@ -17,6 +17,7 @@ export function countTransactions(database: Database) {
     asAuthenticator: (work) => database.asAuthenticator(work),
     asEngine: (work) => database.asEngine(work),
     listen: (channel, listener) => database.listen(channel, listener),
+    now: () => database.now(),
     connections: () => database.connections(),
     isReady: () => database.isReady(),
     missingMigrations: () => database.missingMigrations(),

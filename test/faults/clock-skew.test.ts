@@ -5,6 +5,7 @@ import { urlOf } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { createMonitors } from './support/create-monitors.ts';
 import { Deployment } from './support/deployment.ts';
@@ -49,6 +50,7 @@ guarantee(
     for (let round = 1; round <= rounds; round++) {
       // The checks are spread over a moment, so that every worker claims some of them.
       await queryAsEngine(`update monitors set next_check_at = now() + random() * interval '1.5 seconds' returning id`);
+      await wakeAll(service.database);
       await expect.poll(countChecks, { timeout: 60_000 }).toBe(round * monitors);
     }
     await delay(1000); // A repeated check would arrive in this time.

@@ -1,5 +1,6 @@
 // Many workers that claim overdue monitors at the same time.
 import { afterAll, beforeAll, expect } from 'vitest';
+import { queryInTransaction } from '../../src/db/statement.ts';
 import { claimFairly, leaseSeconds } from '../../src/monitoring/engine/claim.ts';
 import { reopen } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
@@ -33,7 +34,9 @@ guarantee(
         const ids: number[] = [];
         // Later, the first claims would expire and could be claimed again.
         while (performance.now() - start < (leaseSeconds - 1) * 1000) {
-          const { claims } = await worker.asEngine((em) => claimFairly(em, { freeSlots: 500, running: [], afterUserId: 0 }));
+          const { claims } = await worker.asEngine((em) =>
+            claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }),
+          );
           if (claims.length === 0) break;
           for (const { id } of claims) ids.push(id);
         }

@@ -6,6 +6,7 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
 import { send, startLoad, type TimedResponse } from './support/load.ts';
@@ -120,6 +121,7 @@ guarantee(
     target.script = (request, response) => void setTimeout(() => respond(request, response), 1000);
     const requestsBefore = target.requests.length;
     await query('update monitors set next_check_at = now() returning id');
+    await wakeAll({ asEngine });
     await expect.poll(() => target.requests.length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(requestsBefore);
 
     const end = performance.now() + 60_000;

@@ -2,14 +2,14 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { checkHttp } from '../../src/monitoring/checks/http.ts';
-import { checkPing } from '../../src/monitoring/checks/ping.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
+import { checkHttp, checkPing } from '../support/checks.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { wakeAll } from '../support/wake.ts';
 import { type ReceivedRequest, scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 // 127.0.0.2 represents the public internet, and 127.0.0.1 the operator's network. Both servers listen on the same port, so that
@@ -294,8 +294,9 @@ async function readMonitor(id: number) {
   return (await user.api.get(`/api/monitors/${id}`)).body.data;
 }
 
-function makeDue() {
-  return service.database.asEngine((em) =>
+async function makeDue() {
+  await service.database.asEngine((em) =>
     em.execute(`update monitors set next_check_at = now() where claim_token is null and status <> 'down'`, [], 'run'),
   );
+  await wakeAll(service.database);
 }

@@ -101,7 +101,8 @@ describe.concurrent('killed workers', () => {
       const observer = new pg.Client({ connectionString: urlOf(alerting.database) });
       await observer.connect();
       const waitingUpdates = async () =>
-        (await observer.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'set status = ''sent'''`)).rowCount;
+        (await observer.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'set "status" = ''sent'''`))
+          .rowCount;
       await vi.waitFor(async () => expect(await waitingUpdates()).toBe(1), { timeout: 30_000, interval: 20 });
       await observer.end();
       expect(mail.mails).toHaveLength(1);
@@ -130,9 +131,9 @@ guarantee(
     cleanUps.push(() => proxy.close());
     const moments = {
       'before the row': [[/insert into "?websites/]],
-      'before the idempotent response': [[/insert into idempotent_responses/]],
-      'before the commit': [[/insert into idempotent_responses/, /commit/]],
-      'after the commit': [[/insert into idempotent_responses/, /commit/], { forwardLast: true }],
+      'before the idempotent response': [[/insert into "idempotent_responses"/]],
+      'before the commit': [[/insert into "idempotent_responses"/, /commit/]],
+      'after the commit': [[/insert into "idempotent_responses"/, /commit/], { forwardLast: true }],
     } satisfies Record<string, Parameters<typeof proxy.holdAt>>;
     const countRows = async (domain: string) =>
       (await database.asUser(1, (em) => em.execute<object[]>('select id from websites where domain = ?', [domain]))).length;

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import monitoring from '../../generated/monitoring.json' with { type: 'json' };
+import type { components } from '../../generated/types/monitoring.ts';
 import type { TestUser } from '../support/service.ts';
 
 interface Created {
@@ -17,8 +19,10 @@ export const providerExamples = {
   slack: { provider_type: 'slack', webhook_url: webhookUrl, channel: '#ops', username: 'Sitekeeper' },
   telegram: { provider_type: 'telegram', chat_id: '-1001234567890', token: telegramToken },
   sms: { provider_type: 'sms', phone_number: '+14155550123' },
-} as const;
+} as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
+/** The monitor types of the contract. */
+export const monitorTypes = monitoring.components.schemas.MonitorCreate.properties.type.enum;
 export const providerTypes = Object.keys(providerExamples) as ProviderType[];
 
 export function createMonitor(user: TestUser, fields: object = {}): Promise<Created> {

@@ -136,7 +136,9 @@ async function waitUntilExited(pids: number[]) {
 async function queueAlert(database: Database) {
   await database.asUser(1, async (em) => {
     await em.execute(`insert into monitors (user_id, friendly_name, url, is_active) values (1, 'M', 'https://shop.example', false)`);
-    await em.execute(`insert into providers (user_id, provider_type, recipient_email) values (1, 'email', 'ops@example.com')`);
+    await em.execute(
+      `insert into providers (user_id, provider_type, settings) values (1, 'email', '{"recipient_email": "ops@example.com"}')`,
+    );
     await em.execute(`insert into incidents (user_id, monitor_id, started_at, cause) select 1, id, now(), 'HTTP 503' from monitors`);
   });
   await database.asEngine((em) =>

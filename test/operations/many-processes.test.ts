@@ -7,6 +7,7 @@ import { ApiClient } from '../support/api-client.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import type { RunningProcess } from '../support/process.ts';
+import { wakeAll } from '../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 const redis = process.env.TEST_REDIS_URL ?? '';
@@ -70,6 +71,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
     await database.asEngine((em) =>
       em.execute(`update monitors set next_check_at = now() + random() * interval '3 seconds', claim_token = null`, [], 'run'),
     );
+    await wakeAll(database);
     const checkedPaths = () => new Set(target.requests.map(({ path }) => path));
     await vi.waitFor(() => expect(checkedPaths().size).toBe(monitors), { timeout: 30_000, interval: 20 });
     await vi.waitFor(() => expect(loads[0]?.outcome.created.length).toBeGreaterThan(5), { timeout: 20_000 });

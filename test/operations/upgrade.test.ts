@@ -21,12 +21,17 @@ interface Write {
   table: string;
   /** The migration that the first version that writes this brought. It is the baseline if absent. */
   since?: string;
+  /** The migration with which versions stopped writing this. */
+  until?: string;
   as?: Role;
   /** {user} is the id of the user, {round} is the number of the round, $1 is the hash of an API key. */
   sql: string;
 }
 
 const scopes = `'{websites:read,websites:write,monitors:read,monitors:write,providers:read,providers:write}'::text[]`;
+
+/** Versions before this migration were never released. Their rows are kept, but they cannot write after it. */
+const oldestSupported = '0005_one_data_layer';
 
 /** The shortest statements that a version writes. A newer schema must not require the columns that they leave out. */
 const writes: Write[] = [
@@ -54,7 +59,14 @@ const writes: Write[] = [
   },
   {
     table: 'providers',
+    until: oldestSupported,
     sql: `insert into providers (user_id, provider_type, recipient_email) values ({user}, 'email', 'ops' || {round} || '@example.com')`,
+  },
+  {
+    table: 'providers',
+    since: oldestSupported,
+    sql: `insert into providers (user_id, provider_type, settings)
+          values ({user}, 'email', jsonb_build_object('recipient_email', 'ops' || {round} || '@example.com'))`,
   },
   {
     table: 'notifications',
@@ -82,7 +94,7 @@ const writes: Write[] = [
 
 test('there is a write for every table', () => {
   const tables = migrationNames.flatMap((name) => [...readMigration(name).matchAll(/^create table (\w+)/gm)].map(([, table]) => table));
-  expect(writes.map(({ table }) => table)).toEqual(tables);
+  expect([...new Set(writes.map(({ table }) => table))]).toEqual(tables);
 });
 
 /**
@@ -116,6 +128,11 @@ create policy own_rows on reports to sitekeeper_app using (user_id = current_use
 
 grant select, insert, update, delete on reports to sitekeeper_app;
 `;
+
+/** The statements of a version with these migrations. */
+function writesOf(migrations: string[]): Write[] {
+  return writes.filter(({ since = '0001_baseline', until = '' }) => migrations.includes(since) && !migrations.includes(until));
+}
 
 const lastNumber = Number(migrationNames.at(-1)?.slice(0, 4));
 const nextName = (suffix: string, position = 1) => `${String(lastNumber + position).padStart(4, '0')}_${suffix}`;
@@ -180,15 +197,24 @@ describe.runIf(server)('on PostgreSQL', () => {
   }
 
   /** Returns the tables with user data and their columns. */
-  async function readTables(): Promise<{ table: string; columns: string }[]> {
+  async function readTables(): Promise<{ table: string; columns: string[] }[]> {
     const { rows } = await client.query(
-      `select table_name as table, string_agg(quote_ident(column_name), ', ' order by ordinal_position) as columns
+      `select table_name as table, array_agg(quote_ident(column_name)::text order by ordinal_position) as columns
          from information_schema.columns where table_schema = 'public' and table_name not like 'migration%' group by 1 order by 1`,
     );
     return rows;
   }
 
   type Tables = Awaited<ReturnType<typeof readTables>>;
+
+  /** Returns the tables without the columns that have been dropped since. */
+  async function withoutDropped(tables: Tables): Promise<Tables> {
+    const now = await readTables();
+    return tables.map(({ table, columns }) => {
+      const current = now.find((found) => found.table === table)?.columns ?? [];
+      return { table, columns: columns.filter((column) => current.includes(column)) };
+    });
+  }
 
   /** Returns the rows of each user by table, as that user sees them. */
   async function readRows(tables: Tables): Promise<Record<string, object[]>[]> {
@@ -214,7 +240,7 @@ describe.runIf(server)('on PostgreSQL', () => {
     'from $last',
     ({ migrations }) => {
       const keys = new Map(users.map((user) => [user, generateKey()]));
-      const ownWrites = writes.filter(({ since = '0001_baseline' }) => migrations.includes(since));
+      const canStillWrite = migrations.includes(oldestSupported);
       let database: Database | undefined;
       let service: TestService | undefined;
 
@@ -225,8 +251,8 @@ describe.runIf(server)('on PostgreSQL', () => {
         await dropDatabase();
       });
 
-      /** Writes as the older version does. */
-      async function writeRound(round: number) {
+      /** Writes as the version with these migrations does. */
+      async function writeRound(round: number, ownWrites: Write[]) {
         for (const user of users) {
           for (const { table, as: role = 'sitekeeper_app', sql } of ownWrites) {
             const hash = round === 1 ? hashKey(keys.get(user) ?? '') : Buffer.from(`${user}-${round}`);
@@ -254,19 +280,36 @@ describe.runIf(server)('on PostgreSQL', () => {
         expect((await fetch(`${url}/readyz`)).status).toBe(200);
       }
 
-      test('all rows and policies are kept in this version, and the older version can still write', async () => {
-        await writeRound(1);
+      test(`all rows and policies are kept in this version${canStillWrite ? ', and the older version can still write' : ''}`, async () => {
+        await writeRound(1, writesOf(migrations));
         const tables = await readTables();
-        const before = await readRows(tables);
-        for (const rows of before) expect(Object.entries(rows).filter(([, found]) => found.length === 0)).toEqual([]);
+        const all = await readRows(tables);
+        for (const rows of all) expect(Object.entries(rows).filter(([, found]) => found.length === 0)).toEqual([]);
 
         expect(await migratePostgres(url, serviceUrl(url))).toEqual(migrationNames.slice(migrations.length));
 
-        expect(await readRows(tables)).toEqual(before);
+        const kept = await withoutDropped(tables);
+        const pick = (rows: Record<string, object[]>) =>
+          Object.fromEntries(
+            kept.map(({ table, columns }) => [
+              table,
+              rows[table]?.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => columns.includes(column)))),
+            ]),
+          );
+        expect(await readRows(kept)).toEqual(all.map(pick));
+        for (const user of users) {
+          const settings = await queryAs('sitekeeper_app', user, 'select settings from providers');
+          expect(settings).toEqual([{ settings: { recipient_email: 'ops1@example.com' } }]);
+          const counted = 'select website_count, monitor_count, provider_count, key_count from users';
+          expect(await queryAs('sitekeeper_app', user, counted)).toEqual([
+            { website_count: 1, monitor_count: 1, provider_count: 1, key_count: 1 },
+          ]);
+        }
         await expectIsolation();
-        await writeRound(2);
-        for (const rows of await readRows(tables)) {
-          for (const { table } of ownWrites.filter(({ table }) => table !== 'users'))
+        const later = writesOf(canStillWrite ? migrations : migrationNames);
+        await writeRound(2, later);
+        for (const rows of await readRows(kept)) {
+          for (const { table } of later.filter(({ table }) => table !== 'users' && kept.some((known) => known.table === table)))
             expect([table, rows[table]?.length]).toEqual([table, 2]);
         }
       });
@@ -289,7 +332,7 @@ describe.runIf(server)('on PostgreSQL', () => {
           expect(titles).toEqual([1, 2, 3].map((n) => ({ title: `Site site${n}.example` })));
         }
         // The connections of the service are the same as before, with statements that were prepared before the migration.
-        await writeRound(4);
+        await writeRound(4, writesOf(canStillWrite ? migrations : migrationNames));
         await expectServiceWorks(
           service,
           [1, 2, 3, 4].map((n) => `site${n}.example`),

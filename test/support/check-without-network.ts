@@ -1,11 +1,10 @@
 // Runs checks in a network namespace without a network and prints one result per line. The arguments name the ping program to use.
 
-import { checkHttp } from '../../src/monitoring/checks/http.ts';
+import type { CheckResult } from '../../src/monitoring/checks/check.ts';
 import { LocalFailure } from '../../src/monitoring/checks/local-failure.ts';
-import { checkPing } from '../../src/monitoring/checks/ping.ts';
-import type { CheckResult } from '../../src/monitoring/engine/transition.ts';
 import { findPing, Pinger } from '../../src/net/ping.ts';
 import { anywhere } from '../../src/net/resolve.ts';
+import { checkHttp, checkPing } from './checks.ts';
 
 function print(target: string, result: CheckResult | LocalFailure) {
   const outcome = result instanceof LocalFailure ? 'local failure' : result.up ? 'up' : `down: ${result.cause}`;

@@ -76,7 +76,7 @@ export async function startService(settings: Partial<Config> = {}, options: Opti
   });
   server.setHandler(app.callback());
   const engine = options.engine
-    ? startEngine({ config, database: shared, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
+    ? await startEngine({ config, database: shared, secretKeys, log, metrics, tracer, ...(options.net && { net: options.net }) })
     : undefined;
 
   async function createUser(password?: string): Promise<TestUser> {

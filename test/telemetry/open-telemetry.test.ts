@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { createOpenTelemetryTracer } from '../../src/telemetry/open-telemetry.ts';
 import { run, waitUntilListening } from '../support/process.ts';
 import { startService } from '../support/service.ts';
+import { wakeAll } from '../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -60,6 +61,7 @@ test('a request, a check and an alert are one span each, and an alert passes its
         [id, monitor.body.data.id, id, provider.body.data.id],
       ),
     );
+    await wakeAll(service.database);
     const progress = `select (select count(*)::int from monitors where last_checked_at is not null) as checked,
                          (select count(*)::int from alerts where status = 'sent') as sent`;
     await vi.waitFor(async () => expect(await service.database.asEngine((em) => em.execute(progress))).toEqual([{ checked: 1, sent: 1 }]), {

@@ -4,8 +4,8 @@ interface AlertedIncident {
   name: string;
   url: string;
   cause: string;
-  startedAtMs: number;
-  resolvedAtMs: number;
+  startedAt: Date;
+  resolvedAt: Date;
 }
 
 export interface AlertText {
@@ -13,19 +13,19 @@ export interface AlertText {
   text: string;
 }
 
-export function downMessage({ name, url, cause, startedAtMs }: Omit<AlertedIncident, 'resolvedAtMs'>): AlertText {
-  return { subject: `DOWN: ${name}`, text: `DOWN: ${name} (${url}) since ${time(startedAtMs)}: ${cause}` };
+export function downMessage({ name, url, cause, startedAt }: Omit<AlertedIncident, 'resolvedAt'>): AlertText {
+  return { subject: `DOWN: ${name}`, text: `DOWN: ${name} (${url}) since ${time(startedAt)}: ${cause}` };
 }
 
-export function recoveredMessage({ name, url, startedAtMs, resolvedAtMs }: AlertedIncident): AlertText {
+export function recoveredMessage({ name, url, startedAt, resolvedAt }: AlertedIncident): AlertText {
   return {
     subject: `UP: ${name}`,
-    text: `UP: ${name} (${url}) is back after ${duration(resolvedAtMs - startedAtMs)}, at ${time(resolvedAtMs)}`,
+    text: `UP: ${name} (${url}) is back after ${duration(resolvedAt.getTime() - startedAt.getTime())}, at ${time(resolvedAt)}`,
   };
 }
 
-function time(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+function time(date: Date): string {
+  return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** Formats the two largest units that are not zero: 1 h 5 min, 42 s. */

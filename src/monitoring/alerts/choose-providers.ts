@@ -1,6 +1,6 @@
+import type { ProviderType } from '../channels/channel.ts';
 import { countBy, shareSlots } from '../fair-share.ts';
-import type { ProviderType } from '../providers/provider.entity.ts';
-import type { WaitingProvider } from './outbox.ts';
+import type { WaitingProvider } from './due-alerts.ts';
 
 /** The slots of each channel. They are not shared, so that a channel whose servers hang delays only itself. */
 const slotsPerChannel = 50;

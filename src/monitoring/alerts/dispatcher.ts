@@ -1,28 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
-import type { Database, Work } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
+import { prepareSelect } from '../../db/rows.ts';
+import { type Query, queryInTransaction, type Statement } from '../../db/statement.ts';
 import { RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
-import { DeliveryFailed } from '../channels/channel.ts';
-import type { Channels } from '../channels/channels.ts';
-import { countMessage, type ReachedCap } from '../message-caps.ts';
-import { deliver } from '../providers/deliver.ts';
-import { type Provider, ProviderEntity, type ProviderType } from '../providers/provider.entity.ts';
+import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
+import { type Channels, channelOf } from '../channels/registry.ts';
+import { Loop, type Pause } from '../loop.ts';
+import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
+import { decryptSettings } from '../providers/provider.settings.ts';
+import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { chooseProviders } from './choose-providers.ts';
-import {
-  findWaitingProviders,
-  isStillLeased,
-  type LeasedAlert,
-  leaseAlerts,
-  markCounted,
-  markFailed,
-  markSent,
-  postpone,
-  releaseAlerts,
-} from './outbox.ts';
+import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased, selectNextAttempt } from './due-alerts.ts';
+import { countMessage, type ReachedLimit } from './message-limits.ts';
+import { markCounted, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -30,16 +24,20 @@ interface DispatcherDeps {
   cipher: SecretCipher;
   log: Logger;
   metrics: Pick<Metrics, 'alerts'>;
-  smsPerUserPerDay: number;
   tracer?: Tracer | undefined;
+  maxSleepMs?: number;
 }
 
 const outcomes = ['sent', 'retried', 'failed', 'suppressed'] as const;
-const pollMs = 250;
+const retryMs = 250;
+/** The shortest time between two searches for due alerts. Alerts that are queued in between are leased together. */
+const minMs = 250;
 const giveUpSeconds = 24 * 3600;
 const maxDelaySeconds = 15 * 60;
 /** How long the shutdown waits for running attempts. */
 const shutdownTimeoutMs = 4000;
+
+const selectProvider = prepareSelect(ProviderEntity);
 
 /** Sends queued alerts, and retries each until it is accepted or 24 hours have passed. */
 export class Dispatcher {
@@ -50,9 +48,7 @@ export class Dispatcher {
   readonly #leased = new Set<LeasedAlert>();
   /** The user after whom the next iteration looks for due alerts. */
   #afterUserId = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #iteration: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #loop = new Loop(() => this.#iterate());
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
@@ -63,49 +59,58 @@ export class Dispatcher {
     for (const channel of Object.keys(this.#deps.channels)) {
       for (const outcome of outcomes) this.#deps.metrics.alerts.inc({ channel, outcome }, 0);
     }
-    this.#scheduleIteration();
+    this.#loop.start();
   }
 
-  #scheduleIteration() {
-    this.#iteration = this.#iterate().then(() => {
-      if (!this.#stopped) this.#timer = setTimeout(() => this.#scheduleIteration(), pollMs);
-    });
+  /** Looks for due alerts soon. */
+  wake() {
+    this.#loop.wake();
   }
 
   /** Waits for running attempts for a while, then releases the leases of all unfinished alerts. */
   async stop() {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#iteration;
+    await this.#loop.stop();
     await Promise.race([
       Promise.all([...this.#sending.values()].map(({ work }) => work)),
       delay(shutdownTimeoutMs, undefined, { ref: false }),
     ]);
-    if (this.#leased.size > 0) await this.#deps.database.asEngine((em) => releaseAlerts(em, [...this.#leased]));
+    if (this.#leased.size > 0) await this.#transaction((query) => releaseAlerts(query, [...this.#leased]));
   }
 
-  async #iterate() {
+  async #iterate(): Promise<Pause> {
     const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
-      const leased = await this.#deps.database.asEngine(async (em) => {
-        const { providers, continueAfter } = await findWaitingProviders(em, request);
-        this.#afterUserId = continueAfter;
-        return leaseAlerts(em, chooseProviders(providers, [...this.#sending.values()]));
+      const { leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
+        const { providers, continueAfter } = await findWaitingProviders(query, request);
+        const leased = await leaseAlerts(query, chooseProviders(providers, [...this.#sending.values()]));
+        const [[nextAttempt]] = await query(selectNextAttempt({}));
+        return { leased, continueAfter, nextAttempt };
       });
+      this.#afterUserId = continueAfter;
       for (const alert of leased) this.#leased.add(alert);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const [{ userId, channel }] = alerts as [LeasedAlert];
-        const work = this.#sendInOrder(alerts).finally(() => this.#sending.delete(providerId));
+        const work = this.#sendInOrder(alerts).finally(() => this.#release(providerId));
         this.#sending.set(providerId, { userId, channel, work });
       }
+      const hasVisitedAll = request.afterUserId === 0 && continueAfter === 0;
+      const { maxSleepMs = defaultMaxSleepMs } = this.#deps;
+      return { minMs, maxMs: hasVisitedAll ? Math.min(maxSleepMs, msUntilDue(nextAttempt?.seconds)) : minMs };
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
+      return { minMs: retryMs, maxMs: retryMs };
     }
+  }
+
+  /** Alerts that are due may wait for this provider, for a slot of its channel, or for an alert that was sent to it. */
+  #release(providerId: number) {
+    this.#sending.delete(providerId);
+    this.#loop.wake();
   }
 
   async #sendInOrder(alerts: LeasedAlert[]) {
     for (const alert of alerts) {
-      if (this.#stopped) return;
+      if (this.#loop.isStopped) return;
       await this.#send(alert).catch((error: unknown) =>
         this.#deps.log.warn({ err: error, alert_id: alert.id }, 'Could not record that an alert was sent; it may be sent again'),
       );
@@ -115,26 +120,26 @@ export class Dispatcher {
 
   async #send(alert: LeasedAlert) {
     const { channels, cipher, log, metrics, tracer } = this.#deps;
-    const { provider, reached } = await this.#withDatabase((em) => this.#admit(em, alert));
+    const { provider, reached } = await this.#withDatabase((query) => this.#admit(query, alert));
     if (reached) {
       const { id, userId, providerId, channel } = alert;
       metrics.alerts.inc({ channel, outcome: 'suppressed' });
-      log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.cap }, 'Alert suppressed by a limit');
+      log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.limit }, 'Alert suppressed by a limit');
       return;
     }
     if (!provider) return;
-    const { providerType: channel } = provider;
+    const channel = channelOf(channels, provider.providerType);
     const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
-    const span = tracer?.start(`alert ${channel}`, { kind: 'client' });
+    const span = tracer?.start(`alert ${provider.providerType}`, { kind: 'client' });
     const count = (outcome: (typeof outcomes)[number]) => {
-      metrics.alerts.inc({ channel, outcome });
+      metrics.alerts.inc({ channel: provider.providerType, outcome });
       span?.end({ failed: outcome !== 'sent', attributes: { alert_id: alert.id, outcome } });
     };
-    let mark: Work<void>;
+    let mark: Statement;
     try {
-      await inTrace(span?.context, () => deliver(provider, message, channels, cipher));
+      await inTrace(span?.context, () => channel.send(decryptSettings(channel, provider, cipher), message));
       count('sent');
-      mark = (em) => markSent(em, alert);
+      mark = markSent(alert);
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'an internal error';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
@@ -143,41 +148,40 @@ export class Dispatcher {
         { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
         givesUp ? 'Alert delivery failed permanently' : 'Alert delivery failed; it will be retried',
       );
-      mark = givesUp
-        ? (em) => markFailed(em, alert, reason)
-        : (em) => postpone(em, alert, reason, retryDelaySeconds(alert.attempts, error));
+      mark = givesUp ? markFailed({ ...alert, reason }) : postpone({ ...alert, reason, seconds: retryDelaySeconds(alert.attempts, error) });
     }
-    await this.#withDatabase(mark);
+    await this.#withDatabase((query) => query(mark));
   }
 
   /** Counts the alert before its first attempt. There is no provider if the alert was deleted or is leased to another process. */
-  async #admit(em: SqlEntityManager, alert: LeasedAlert): Promise<{ provider: Provider | null; reached?: ReachedCap }> {
-    const provider = (await isStillLeased(em, alert)) ? await em.findOne(ProviderEntity, { id: alert.providerId }) : null;
-    if (!provider || alert.isCounted) return { provider };
-    const reached = await countMessage(em, {
-      ...alert,
-      smsPerUserPerDay: this.#deps.smsPerUserPerDay,
-      isExempt: alert.endsSentAlert,
-    });
+  async #admit(query: Query, alert: LeasedAlert): Promise<{ provider?: Provider | undefined; reached?: ReachedLimit }> {
+    const [[leased], [provider]] = await query(selectLeased(alert), selectProvider({ id: alert.providerId }));
+    if (!leased || !provider || alert.isCounted) return { provider: leased && provider };
+    const channel = channelOf(this.#deps.channels, alert.channel);
+    const reached = await countMessage(query, { ...alert, channel, isExempt: alert.endsSentAlert });
     if (!reached) {
-      await markCounted(em, alert);
+      await query(markCounted(alert));
       return { provider };
     }
-    await markFailed(em, alert, `not sent: the limit of ${reached.cap} is reached`);
+    await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
     return { provider, reached };
   }
 
   /** Waits for a lost database: an alert that was sent but not recorded would be sent twice. The lease token
    * shows whether this process still holds the lease. */
-  async #withDatabase<T>(work: Work<T>): Promise<T> {
+  async #withDatabase<T>(work: (query: Query) => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#deps.database.asEngine(work);
+        return await this.#transaction(work);
       } catch (error) {
-        if (!(error instanceof RetryLaterError) || this.#stopped) throw error;
-        await delay(pollMs);
+        if (!(error instanceof RetryLaterError) || this.#loop.isStopped) throw error;
+        await delay(retryMs);
       }
     }
+  }
+
+  #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#deps.database.asEngine((em) => work(queryInTransaction(em)));
   }
 }
 

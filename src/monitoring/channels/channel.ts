@@ -1,33 +1,61 @@
-export interface Message {
-  /** The same for every retry of this message, so that mail programs recognize duplicates. */
-  id: string;
-  subject: string;
-  /** Complete without the subject, because some channels have none. */
-  text: string;
-}
+import type { components } from '../../../generated/types/monitoring.ts';
+import type { DeliverySettings } from '../../config/config.ts';
+import type { ValidationError } from '../../errors.ts';
+import type { Net } from '../../net/resolve.ts';
 
-/** The destination of messages, per provider type. */
-export interface Targets {
-  email: { recipientEmail: string };
-  slack: { webhookUrl: string; channel?: string | null; username?: string | null };
-  telegram: { chatId: string; token: string };
-  sms: { phoneNumber: string };
-}
+type ProviderCreate = components['schemas']['ProviderCreate'];
 
-export type ProviderType = keyof Targets;
+/** The provider types of the contract. */
+export type ProviderType = ProviderCreate['provider_type'];
 
-/** Delivers messages of one provider type. */
-export interface Channel<Target> {
-  /** Returns the name of a setting that the operator must set first, or undefined. */
-  missingSetting(): string | undefined;
-  /** Resolves once the receiver has accepted the message; otherwise throws DeliveryFailed. */
-  send(target: Target, message: Message): Promise<void>;
+type Fields<Type extends ProviderType> = Omit<Extract<ProviderCreate, { provider_type: Type }>, 'provider_type'>;
+
+/** The settings of a provider: the fields of its type in the contract. An optional field that was never sent is null. */
+export type ChannelSettings<Type extends ProviderType> = {
+  [Field in keyof Fields<Type>]-?: undefined extends Fields<Type>[Field] ? NonNullable<Fields<Type>[Field]> | null : Fields<Type>[Field];
+};
+
+/** What the factories of channels get. */
+export interface ChannelDeps {
+  settings: DeliverySettings;
+  net: Net;
+  limits: Limits;
 }
 
 /** Limits how long a delivery takes and how much of the response is read. */
 export interface Limits {
   timeoutMs: number;
   maxBytes: number;
+}
+
+/** Delivers messages of one provider type. Each type has a folder, which exports a function that creates one of these. */
+export interface Channel<Settings extends object = Record<string, unknown>> {
+  /** Starts the sentence "… delivery is not configured". */
+  name: string;
+  /** Completes the sentence "The message was accepted by …". */
+  receiver: string;
+  /** Every field of the type. A secret is stored encrypted and returned masked. An optional field is null if it is absent. */
+  fields: { readonly [Field in keyof Settings]: 'plain' | 'optional' | 'secret' };
+  /** Whether messages can start with an emoji. */
+  acceptsEmoji: boolean;
+  /** How many messages a user can send per day, in addition to the limit of each provider. */
+  perUserPerDay?: number;
+  /** Returns what a schema cannot express about fields that are sent. */
+  check?(fields: Partial<Settings>): ValidationError[];
+  /** Converts fields to the form in which they are stored. */
+  normalize?(fields: Partial<Settings>): Partial<Settings>;
+  /** Returns the name of a setting that the operator must set first, or undefined. */
+  missingSetting(): string | undefined;
+  /** Resolves once the receiver has accepted the message; otherwise throws DeliveryFailed. */
+  send(settings: Settings, message: Message): Promise<void>;
+}
+
+export interface Message {
+  /** The same for every retry of this message, so that mail programs recognize duplicates. */
+  id: string;
+  subject: string;
+  /** Complete without the subject, because some channels have none. */
+  text: string;
 }
 
 /** The message is a sentence for the user and contains no secret. */

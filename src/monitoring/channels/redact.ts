@@ -31,3 +31,9 @@ export function truncate(text: string, limit: number, mark: string, size = (part
   }
   return `${kept.trimEnd()}${mark}`;
 }
+
+/** Everybody who knows the path can post, so it is a secret. So are its longer segments; short ones are words such as "services". */
+export function secretsOfWebhook(webhookUrl: string): string[] {
+  const { pathname, search } = new URL(webhookUrl);
+  return [pathname + search, ...`${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length > 8)].filter((part) => part !== '/');
+}

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Message, ProviderType } from './channel.ts';
+import type { Channel, Message } from './channel.ts';
 
-/** The text of a test notification. SMS gets no emoji: it would switch the message to UCS-2, which fits less than half as much text. */
-export function testMessage(type: ProviderType): Message {
-  const bell = type === 'sms' ? '' : '🔔 ';
+/** The text of a test notification. */
+export function testMessage({ acceptsEmoji }: Pick<Channel, 'acceptsEmoji'>): Message {
+  const bell = acceptsEmoji ? '🔔 ' : '';
   return {
     id: `test-${randomUUID()}`,
     subject: `${bell}Test notification from Sitekeeper`,

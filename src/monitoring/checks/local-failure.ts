@@ -1,5 +1,5 @@
 import { NetworkError } from '../../net/network-error.ts';
-import type { CheckResult } from '../engine/transition.ts';
+import type { CheckResult } from '../checks/check.ts';
 
 /** A check failed because of this machine or its network. That says nothing about the monitor, so no result is recorded. */
 export class LocalFailure extends Error {}

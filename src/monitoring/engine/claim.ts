@@ -1,14 +1,18 @@
-import type { SqlEntityManager } from '@mikro-orm/sql';
+import { sql } from 'kysely';
+import { jsonRows } from '../../db/json-rows.ts';
+import { prepare, type Query } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { CheckTarget, MonitorType } from '../checks/check.ts';
 import { countBy, shareSlots } from '../fair-share.ts';
+import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { findDueUsers } from './due-users.ts';
 import type { CheckState } from './transition.ts';
 
 /** A monitor that this process is going to check. */
-export interface Claim {
+export interface Claim extends CheckTarget {
   id: number;
   userId: number;
-  url: string;
-  type: 'http' | 'ping';
+  type: MonitorType;
   /** The host of the target. */
   host: string;
   state: CheckState;
@@ -32,14 +36,28 @@ export interface FairClaims {
   needsSlots: boolean;
   /** Where the search for users continues next time. */
   continueAfter: number;
+  /** The time until the next monitor is due, unless none is scheduled. */
+  nextDueSeconds: number | undefined;
 }
+
+const db = tables<typeof MonitorEntity>();
+const now = sql<Date>`app_now()`;
+
+const selectNextDue = prepare(() =>
+  db
+    .selectFrom('monitors')
+    .select(sql<number>`extract(epoch from next_check_at - ${now})::float8`.as('seconds'))
+    .where('next_check_at', 'is not', null)
+    .orderBy('next_check_at')
+    .limit(sql.lit(1)),
+);
 
 /** Shares the free slots among the users who have due monitors. `running` are the checks that occupy the other slots. */
 export async function claimFairly(
-  em: SqlEntityManager,
+  query: Query,
   { freeSlots, running, afterUserId }: { freeSlots: number; running: Claim[]; afterUserId: number },
 ): Promise<FairClaims> {
-  const { userIds, continueAfter } = await findDueUsers(em, freeSlots, afterUserId);
+  const { userIds, continueAfter } = await findDueUsers(query, freeSlots, afterUserId);
   const slots = shareSlots(
     userIds,
     countBy(running, ({ userId }) => userId),
@@ -51,12 +69,14 @@ export async function claimFairly(
     slots: share,
     running: countBy(runningByUser.get(userId) ?? [], ({ host }) => host),
   }));
-  const claims = shares.length > 0 ? await claimDueMonitors(em, shares) : [];
+  const claims = shares.length > 0 ? await claimDueMonitors(query, shares) : [];
+  const [[nextDue]] = await query(selectNextDue({}));
   return {
     claims,
     hasMore: continueAfter !== undefined || mayHaveMore(shares, claims),
     needsSlots: shares.length < userIds.length,
     continueAfter: continueAfter ?? 0,
+    nextDueSeconds: nextDue?.seconds,
   };
 }
 
@@ -77,97 +97,70 @@ export interface Share {
   running: ReadonlyMap<string, number>;
 }
 
+const claimMonitors = prepare((given: { shares: string; running: string }) =>
+  db
+    .with(
+      (cte) => cte('due').materialized(),
+      (cte) =>
+        cte
+          .selectFrom(jsonRows(given.shares, 'share', { user_id: 'bigint', slots: 'integer', full_hosts: 'text[]' }))
+          .crossJoinLateral((from) =>
+            from
+              .selectFrom('monitors as m')
+              .select(['m.id', 'm.user_id', 'm.target_host as host', 'm.next_check_at as due_at'])
+              .whereRef('m.user_id', '=', 'share.user_id')
+              .where('m.next_check_at', '<=', now)
+              .where(sql<boolean>`m.target_host <> all (share.full_hosts)`)
+              .orderBy('m.next_check_at')
+              .limit(sql.ref<number>('share.slots'))
+              .forUpdate()
+              .skipLocked()
+              .as('next'),
+          )
+          .selectAll('next'),
+    )
+    .with('numbered', (cte) =>
+      cte
+        .selectFrom('due')
+        .leftJoin(jsonRows(given.running, 'running', { user_id: 'bigint', host: 'text', checks: 'integer' }), (join) =>
+          join.onRef('running.user_id', '=', 'due.user_id').onRef('running.host', '=', 'due.host'),
+        )
+        .selectAll('due')
+        .select(
+          sql<number>`coalesce(running.checks, 0) + row_number() over (partition by due.user_id, due.host order by due.due_at)`.as(
+            'nth_of_host',
+          ),
+        ),
+    )
+    .updateTable('monitors as m')
+    .from('numbered as n')
+    .set({
+      next_check_at: sql`${now} + ${sql.lit(leaseSeconds)} * interval '1 second'`,
+      claim_token: sql`nextval('claim_tokens')`,
+    })
+    .whereRef('m.id', '=', 'n.id')
+    // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
+    .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
+    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host', 'm.failures'])
+    .returning([
+      sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
+      sql<number>`m.claim_token`.as('token'),
+      sql<number>`(extract(epoch from ${now} - n.due_at) * 1000)::float8`.as('latenessMs'),
+    ]),
+);
+
 /**
  * Claims due monitors, for each user as many as its share. Monitors on a host that has all the checks it may have stay due, and
  * do not count. Processes can do this concurrently: rows that another one has locked are skipped, and next_check_at is moved
  * strictly into the future, so that no monitor is claimed twice.
  */
-export async function claimDueMonitors(em: SqlEntityManager, shares: Share[]): Promise<Claim[]> {
-  const users = shares.map(({ userId, slots, running }) => ({
+export async function claimDueMonitors(query: Query, shares: Share[]): Promise<Claim[]> {
+  const rows = shares.map(({ userId, slots, running }) => ({
     user_id: userId,
     slots,
     full_hosts: [...running].filter(([, checks]) => checks >= checksPerHost).map(([host]) => host),
   }));
-  const hosts = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
-  // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
-  const rows = await em.execute<
-    {
-      id: number;
-      user_id: number;
-      url: string;
-      type: Claim['type'];
-      host: string;
-      status: CheckState['status'];
-      failures: number;
-      token: number;
-      late_ms: number;
-    }[]
-  >(
-    `with due as materialized (
-       select next.* from json_to_recordset(?::json) as share (user_id bigint, slots integer, full_hosts text[]), lateral (
-         select m.id, m.user_id, m.target_host as host, m.next_check_at as due_at from monitors m
-          where m.user_id = share.user_id and m.next_check_at <= now() and m.target_host <> all (share.full_hosts)
-          order by m.next_check_at limit share.slots for update skip locked
-       ) next
-     ),
-     numbered as (
-       select due.*, coalesce(running.checks, 0) + row_number() over (partition by due.user_id, due.host order by due.due_at) as nth_of_host
-         from due left join json_to_recordset(?::json) as running (user_id bigint, host text, checks integer) using (user_id, host)
-     )
-     update monitors m set next_check_at = now() + ? * interval '1 second', claim_token = nextval('claim_tokens')
-       from numbered n where m.id = n.id and m.id = any (array(select id from numbered where nth_of_host <= ?))
-     returning m.id, m.user_id, m.url, m.type, n.host, m.status, m.failures, m.claim_token as token,
-               (extract(epoch from now() - n.due_at) * 1000)::float8 as late_ms`,
-    [JSON.stringify(users), JSON.stringify(hosts), leaseSeconds, checksPerHost],
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    userId: row.user_id,
-    url: row.url,
-    type: row.type,
-    host: row.host,
-    state: { status: row.status, failures: row.failures },
-    token: row.token,
-    latenessMs: row.late_ms,
-  }));
-}
-
-/** After a suspension every monitor is overdue. The checks are spread over a minute instead of starting all at once. */
-export async function spreadOverdue(em: SqlEntityManager): Promise<void> {
-  await em.execute(
-    `update monitors set next_check_at = now() + random() * least(interval_seconds, 60) * interval '1 second'
-      where next_check_at < now() - interval '5 seconds'`,
-    [],
-    'run',
-  );
-}
-
-export interface ReleasedClaim {
-  claim: Pick<Claim, 'id' | 'token'>;
-  /** The local failure that prevented the check, for the owner of the monitor. */
-  reason?: string;
-}
-
-/**
- * Whether the reason becomes the last_error of the monitor: if there is no result to show yet, or if the last one is outdated.
- * A short local failure leaves the result of the last check alone.
- */
-const showsReason = `(r.reason is not null and (m.status = 'pending' and m.failures = 0
-  or m.last_checked_at < now() - (m.interval_seconds + 60) * interval '1 second'))`;
-
-/** Releases claims without a result, after a local failure or at shutdown. The monitors are due again after `afterSeconds`. */
-export async function releaseClaims(em: SqlEntityManager, released: ReleasedClaim[], afterSeconds: number): Promise<void> {
-  const rows = released.map(({ claim: { id, token }, reason }) => ({
-    id,
-    token,
-    reason: reason && `not checked: ${reason}`.slice(0, 1000),
-  }));
-  await em.execute(
-    `update monitors m set next_check_at = now() + ? * interval '1 second', claim_token = null,
-       last_error = case when ${showsReason} then r.reason else m.last_error end,
-       state_version = m.state_version + case when ${showsReason} and m.last_error is distinct from r.reason then 1 else 0 end
-       from json_to_recordset(?::json) as r (id bigint, token bigint, reason text) where m.id = r.id and m.claim_token = r.token`,
-    [afterSeconds, JSON.stringify(rows)],
-    'run',
-  );
+  const running = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
+  const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running) }));
+  return claimed.map(({ status, failures, ...claim }) => ({ ...claim, state: { status, failures } }));
 }

@@ -1,29 +1,32 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
+import { type Query, queryInTransaction } from '../../db/statement.ts';
 import { RetryLaterError } from '../../errors.ts';
-import type { Pinger } from '../../net/ping.ts';
-import type { Net } from '../../net/resolve.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracing.ts';
-import { checkHttp } from '../checks/http.ts';
+import type { CheckDeps, CheckResult } from '../checks/check.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
-import { checkPing } from '../checks/ping.ts';
-import { type Claim, claimFairly, leaseSeconds, type ReleasedClaim, releaseClaims, spreadOverdue } from './claim.ts';
+import { checkOf } from '../checks/registry.ts';
+import { Loop, type Pause } from '../loop.ts';
+import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
+import { type Claim, claimFairly, leaseSeconds } from './claim.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
+import { type ReleasedClaim, releaseClaims, spreadOverdue } from './release.ts';
 import { SuspensionDetector } from './suspension-detector.ts';
-import type { CheckResult } from './transition.ts';
 
-export interface EngineDeps {
+export interface EngineDeps extends CheckDeps {
   database: Database;
-  net: Net;
-  pinger: Pinger;
   log: Logger;
   metrics: Pick<Metrics, 'checks' | 'lateness' | 'engineErrors'>;
   tracer?: Tracer | undefined;
   /** The maximum number of concurrent checks. */
   concurrency?: number;
+  maxSleepMs?: number;
+  /** Called when alerts have been queued. */
+  onAlerts?(): void;
 }
 
+/** The shortest delay between two iterations, unless more monitors are due. Results that arrive in between are recorded together. */
 const idleMs = 250;
 /** The delay between iterations while more monitors are due than there are free slots. */
 const busyMs = 10;
@@ -31,61 +34,61 @@ const batchSize = 500;
 const retrySeconds = 10;
 const leaseMs = leaseSeconds * 1000;
 
-/** Repeats until it is stopped: claim due monitors → check → transition → record. */
+/** Repeats until it is stopped: claim due monitors → check → transition → record. In between it sleeps until a monitor is due. */
 export class Engine {
-  readonly #deps: EngineDeps & { concurrency: number };
+  readonly #deps: EngineDeps & { concurrency: number; maxSleepMs: number };
   readonly #completed: CompletedCheck[] = [];
   readonly #abandoned: ReleasedClaim[] = [];
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
-  readonly #suspension = new SuspensionDetector();
+  readonly #suspension = new SuspensionDetector(() => this.wake());
   /** If users wait for slots: when to claim again, or how many running checks must be left before. */
   #claimAgain: { atMs: number; running: number } | undefined;
   /** The user after whom the next claim looks for due monitors. */
   #afterUserId = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #iteration: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #loop = new Loop(() => this.#iterate());
 
   constructor(deps: EngineDeps) {
-    this.#deps = { concurrency: 500, ...deps };
+    this.#deps = { concurrency: 500, maxSleepMs: defaultMaxSleepMs, ...deps };
   }
 
   start() {
-    this.#iteration = this.#iterate().then((delayMs) => {
-      if (!this.#stopped) this.#timer = setTimeout(() => this.start(), delayMs);
-    });
+    this.#loop.start();
+  }
+
+  /** Looks for due monitors soon. */
+  wake() {
+    this.#loop.wake();
   }
 
   /** Records completed checks and releases the claims of running ones, so that another process can take them at once. */
   async stop() {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#iteration;
+    await this.#loop.stop();
     this.#suspension.stop();
     const unfinished = [...[...this.#running.keys()].map((claim) => ({ claim })), ...this.#abandoned.splice(0)];
     await this.#write(this.#completed.splice(0), unfinished, 0);
   }
 
-  /** Returns the delay until the next iteration. */
-  async #iterate(): Promise<number> {
+  async #iterate(): Promise<Pause> {
     try {
       if (this.#suspension.wasSuspended()) {
-        await this.#deps.database.asEngine(spreadOverdue);
+        await this.#transaction((query) => query(spreadOverdue({})));
         this.#suspension.acknowledge();
       }
       this.#abandonTimedOut();
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
-      if (freeSlots <= 0 || this.#waitsForSlots()) return busyMs;
-      if (this.#stopped) return idleMs;
+      if (freeSlots <= 0 || this.#waitsForSlots()) return pauseOf(busyMs);
+      if (this.#loop.isStopped) return pauseOf(idleMs);
       const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
-      const { claims, hasMore, needsSlots, continueAfter } = await this.#deps.database.asEngine((em) => claimFairly(em, request));
+      const claimed = await this.#transaction((query) => claimFairly(query, request));
+      const { claims, hasMore, needsSlots, continueAfter, nextDueSeconds } = claimed;
       this.#afterUserId = continueAfter;
       this.#startChecks(claims);
       const batch = Math.ceil(this.#deps.concurrency / 20);
       this.#claimAgain = needsSlots ? { atMs: performance.now() + idleMs, running: this.#running.size - batch } : undefined;
-      return hasMore || needsSlots ? busyMs : idleMs;
+      if (hasMore || needsSlots) return pauseOf(busyMs);
+      return { minMs: idleMs, maxMs: Math.min(this.#deps.maxSleepMs, msUntilDue(nextDueSeconds), this.#msUntilTimeout()) };
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
       this.#deps.log.warn(
@@ -94,7 +97,7 @@ export class Engine {
           ? 'The engine cannot reach the database; no checks run until it is back'
           : 'An engine iteration failed',
       );
-      return idleMs;
+      return pauseOf(idleMs);
     }
   }
 
@@ -123,10 +126,15 @@ export class Engine {
     const valid = completed.filter(({ startedMs }) => startedMs >= validSince);
     const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => ({ claim }));
     if (valid.length === 0 && released.length + stale.length === 0) return;
-    await this.#deps.database.asEngine(async (em) => {
-      if (valid.length > 0) await recordResults(em, valid);
-      if (released.length + stale.length > 0) await releaseClaims(em, [...released, ...stale], retryAfterSeconds);
+    const recorded = await this.#transaction(async (query) => {
+      if (released.length + stale.length > 0) await releaseClaims(query, [...released, ...stale], retryAfterSeconds);
+      return valid.length > 0 ? recordResults(query, valid) : undefined;
     });
+    if (recorded?.hasAlerts) this.#deps.onAlerts?.();
+  }
+
+  #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#deps.database.asEngine((em) => work(queryInTransaction(em)));
   }
 
   /** Every check has a timeout. If a bug prevents that, the check must not occupy its slot forever. */
@@ -137,21 +145,24 @@ export class Engine {
     }
   }
 
+  /** The time until the oldest of the running checks is abandoned. */
+  #msUntilTimeout(): number {
+    const [oldestMs = Number.POSITIVE_INFINITY] = this.#running.values();
+    return oldestMs + leaseMs - performance.now() + 1;
+  }
+
   #startChecks(claims: Claim[]) {
     for (const claim of claims) {
       const startedMs = performance.now();
       this.#running.set(claim, startedMs);
       this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
-      this.#runCheck(claim).then(
-        (result) => this.#complete(claim, result, startedMs),
-        (error: unknown) => this.#abandon(claim, error, startedMs),
-      );
+      checkOf(claim.type)
+        .run(claim, this.#deps)
+        .then(
+          (result) => this.#complete(claim, result, startedMs),
+          (error: unknown) => this.#abandon(claim, error, startedMs),
+        );
     }
-  }
-
-  #runCheck({ type, url }: Claim): Promise<CheckResult | LocalFailure> {
-    const { net, pinger } = this.#deps;
-    return type === 'http' ? checkHttp(url, net) : checkPing(url, net, pinger);
   }
 
   #complete(claim: Claim, result: CheckResult | LocalFailure, startedMs: number) {
@@ -159,6 +170,7 @@ export class Engine {
     if (!this.#running.delete(claim)) return; // It was abandoned before.
     this.#completed.push({ claim, result, startedMs });
     this.#count(claim, result.up ? 'up' : 'down', startedMs);
+    this.#loop.wake();
   }
 
   #abandon(claim: Claim, error: unknown, startedMs: number) {
@@ -166,6 +178,7 @@ export class Engine {
     this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
     this.#count(claim, 'local_failure', startedMs);
     this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check could not run because of a local failure; no result was recorded');
+    this.#loop.wake();
   }
 
   #count({ id, type }: Claim, outcome: 'up' | 'down' | 'local_failure', startedMs: number) {
@@ -173,4 +186,8 @@ export class Engine {
     const span = this.#deps.tracer?.start(`check ${type}`, { kind: 'client', startedMs });
     span?.end({ failed: outcome === 'local_failure', attributes: { monitor_id: id, outcome } });
   }
+}
+
+function pauseOf(ms: number): Pause {
+  return { minMs: ms, maxMs: ms };
 }

@@ -1,50 +1,64 @@
-import type { Logger } from 'pino';
+import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
+import type { Deletion } from '../../db/retention.ts';
+import { prepare, queryInTransaction } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { AlertEntity } from '../alerts/alert.entity.ts';
+import type { MessageCountEntity } from '../alerts/message-count.entity.ts';
+import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import type { CheckHourEntity } from './check-hour.entity.ts';
 
-const intervalMs = 60 * 60 * 1000;
 /** The API lists the incidents of a year, so they are stored for at least 400 days, regardless of RETENTION_DAYS. */
 const minIncidentDays = 400;
 /** The longest period in which messages are counted is a day. */
 const messageCountDays = 2;
-const batchSize = 5000;
+const batchSize = sql.lit(5000);
 
-/** Deletes old statistics, alerts, incidents and message counts every hour, in batches, so that no lock is held for long. */
-export function startRetention(database: Database, days: number, log: Logger): () => void {
-  const deletions = [
-    [
-      `delete from check_hours where (user_id, monitor_id, hour) in
-        (select user_id, monitor_id, hour from check_hours where hour < now() - ? * interval '1 day' limit ${batchSize})`,
-      days,
-    ],
-    [
-      `delete from alerts where id in
-        (select id from alerts where status <> 'pending' and done_at < now() - ? * interval '1 day' limit ${batchSize})`,
-      days,
-    ],
-    [
-      `delete from incidents where id in (select id from incidents where resolved_at < now() - ? * interval '1 day' limit ${batchSize})`,
-      Math.max(days, minIncidentDays),
-    ],
-    [
-      `delete from message_counts where (user_id, counter, period_start) in
-        (select user_id, counter, period_start from message_counts where period_start < now() - ? * interval '1 day' limit ${batchSize})`,
-      messageCountDays,
-    ],
-  ] as const;
-  const deleteOldRows = async () => {
-    try {
-      for (const [sql, age] of deletions) {
-        let deleted = batchSize;
-        while (deleted === batchSize) {
-          const { affectedRows } = await database.asEngine((em) => em.execute<{ affectedRows: number }>(sql, [age], 'run'));
-          deleted = affectedRows;
-        }
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'Deleting old rows failed; it will be retried');
-    }
-  };
-  const timer = setInterval(() => void deleteOldRows(), intervalMs);
-  void deleteOldRows();
-  return () => clearInterval(timer);
+interface Age {
+  days: number;
+}
+
+const db = tables<typeof CheckHourEntity | typeof AlertEntity | typeof IncidentEntity | typeof MessageCountEntity>();
+const daysAgo = (days: number) => sql<Date>`app_now() - ${days}::integer * interval '1 day'`;
+
+const deleteCheckHours = prepare(({ days }: Age) => {
+  const old = db.selectFrom('check_hours').select(['user_id', 'monitor_id', 'hour']).where('hour', '<', daysAgo(days)).limit(batchSize);
+  return db
+    .deleteFrom('check_hours')
+    .where(({ eb, refTuple }) => eb(refTuple('user_id', 'monitor_id', 'hour'), 'in', old.$asTuple('user_id', 'monitor_id', 'hour')))
+    .returning('user_id');
+});
+
+const deleteAlerts = prepare(({ days }: Age) => {
+  const old = db.selectFrom('alerts').select('id').where('status', '<>', sql.lit('pending')).where('done_at', '<', daysAgo(days));
+  return db.deleteFrom('alerts').where('id', 'in', old.limit(batchSize)).returning('user_id');
+});
+
+const deleteIncidents = prepare(({ days }: Age) => {
+  const old = db.selectFrom('incidents').select('id').where('resolved_at', '<', daysAgo(days));
+  return db.deleteFrom('incidents').where('id', 'in', old.limit(batchSize)).returning('user_id');
+});
+
+const deleteMessageCounts = prepare(({ days }: Age) => {
+  const old = db.selectFrom('message_counts').select(['user_id', 'counter', 'period_start']).where('period_start', '<', daysAgo(days));
+  return db
+    .deleteFrom('message_counts')
+    .where(({ eb, refTuple }) =>
+      eb(refTuple('user_id', 'counter', 'period_start'), 'in', old.limit(batchSize).$asTuple('user_id', 'counter', 'period_start')),
+    )
+    .returning('user_id');
+});
+
+/** The deletions of old statistics, alerts, incidents and message counts. */
+export function monitoringDeletions(database: Database, retentionDays: number): Deletion[] {
+  const deletion = (rows: string, deleteOlder: typeof deleteAlerts, days: number): Deletion => ({
+    rows,
+    deleteBatch: async () => (await database.asEngine((em) => queryInTransaction(em)(deleteOlder({ days }))))[0].length,
+  });
+  return [
+    deletion('old statistics', deleteCheckHours, retentionDays),
+    deletion('old alerts', deleteAlerts, retentionDays),
+    deletion('old incidents', deleteIncidents, Math.max(retentionDays, minIncidentDays)),
+    deletion('old message counts', deleteMessageCounts, messageCountDays),
+  ];
 }

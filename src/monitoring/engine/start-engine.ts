@@ -2,18 +2,22 @@ import type { Logger } from 'pino';
 import { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/database.ts';
+import { startRetention } from '../../db/retention.ts';
 import { parseRanges } from '../../net/addresses.ts';
 import { findPing, Pinger } from '../../net/ping.ts';
 import type { Net } from '../../net/resolve.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracing.ts';
 import { Dispatcher } from '../alerts/dispatcher.ts';
-import { createChannels } from '../channels/channels.ts';
+import { createChannels } from '../channels/registry.ts';
+import { listenForWork } from '../wake.ts';
 import { Engine } from './engine.ts';
-import { startRetention } from './retention.ts';
+import { monitoringDeletions } from './retention.ts';
+
+const retentionIntervalMs = 60 * 60 * 1000;
 
 interface StartEngineDeps {
-  config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays' | 'smsPerUserPerDay'>;
+  config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays'>;
   database: Database;
   secretKeys: Buffer[];
   log: Logger;
@@ -24,29 +28,36 @@ interface StartEngineDeps {
 }
 
 /** Starts everything that runs in the background: checks, alerts and retention. */
-export function startEngine(deps: StartEngineDeps) {
+export async function startEngine(deps: StartEngineDeps) {
   const { config, database, secretKeys, log, metrics, tracer, net = { allow: parseRanges(config.netAllow) } } = deps;
   const ping = findPing().then((found) => {
     if (!found) log.warn('Neither fping nor ping can be used on this machine: ping monitors are not checked');
     return found;
   });
-  const engine = new Engine({ database, net, pinger: new Pinger(ping), log, metrics, tracer });
   const dispatcher = new Dispatcher({
     database,
     channels: createChannels(config.delivery, net),
     cipher: new SecretCipher(secretKeys),
-    smsPerUserPerDay: config.smsPerUserPerDay,
     log,
     metrics,
     tracer,
   });
+  const engine = new Engine({
+    database,
+    net,
+    pinger: new Pinger(ping),
+    log,
+    metrics,
+    tracer,
+    onAlerts: () => dispatcher.wake(),
+  });
+  await listenForWork(database, { engine, dispatcher });
   engine.start();
   dispatcher.start();
-  const stopRetention = startRetention(database, config.retentionDays, log);
+  const stopRetention = startRetention(monitoringDeletions(database, config.retentionDays), { intervalMs: retentionIntervalMs, log });
   return {
     async stop() {
-      stopRetention();
-      for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop()])) {
+      for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop(), stopRetention()])) {
         if (stopped.status === 'rejected')
           log.warn({ err: stopped.reason }, 'Unfinished work could not be released; it continues when its leases expire');
       }

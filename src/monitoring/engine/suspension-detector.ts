@@ -9,6 +9,12 @@ export class SuspensionDetector {
   #resumedAtMs = 0;
   #wasSuspended = false;
   readonly #timer = setInterval(() => this.#tick(), intervalMs).unref();
+  readonly #onResume: () => void;
+
+  /** `onResume` is called within a second after a suspension: other timers may have stood still with the machine. */
+  constructor(onResume = () => {}) {
+    this.#onResume = onResume;
+  }
 
   /** Whether there was a suspension that has not been acknowledged. */
   wasSuspended(): boolean {
@@ -35,6 +41,7 @@ export class SuspensionDetector {
     if (Math.max(now.monotonicMs - this.#lastTick.monotonicMs, now.wallMs - this.#lastTick.wallMs) > suspendedMs) {
       this.#resumedAtMs = now.monotonicMs;
       this.#wasSuspended = true;
+      this.#onResume();
     }
     this.#lastTick = now;
   }

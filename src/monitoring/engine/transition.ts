@@ -1,9 +1,5 @@
 // Decides what the result of a check means for a monitor. Pure: no clock, no database.
-
-export type CheckResult =
-  | { up: true; responseTimeMs: number }
-  /** `responseTimeMs` is absent if there was no response. */
-  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number };
+import type { CheckResult } from '../checks/check.ts';
 
 export interface CheckState {
   status: 'pending' | 'up' | 'down';

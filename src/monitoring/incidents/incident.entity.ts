@@ -1,10 +1,11 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
+import type { RowOf } from '../../db/tables.ts';
 
 export const IncidentEntity = defineEntity({
   name: 'Incident',
   tableName: 'incidents',
   properties: {
-    id: p.bigint('number').primary(),
+    id: p.bigint('number').primary().autoincrement(),
     userId: p.bigint('number'),
     monitorId: p.bigint('number'),
     startedAt: p.datetime(3),
@@ -15,4 +16,4 @@ export const IncidentEntity = defineEntity({
   },
 });
 
-export type Incident = InferEntity<typeof IncidentEntity>;
+export type Incident = RowOf<typeof IncidentEntity>;

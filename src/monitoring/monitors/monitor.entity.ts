@@ -1,26 +1,43 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
+import type { RowOf } from '../../db/tables.ts';
+import type { MonitorType } from '../checks/check.ts';
 
+/** Lazy properties are read only by the statements that name them: those of the engine. */
 export const MonitorEntity = defineEntity({
   name: 'Monitor',
   tableName: 'monitors',
   properties: {
-    id: p.bigint('number').primary(),
+    id: p.bigint('number').primary().autoincrement(),
     userId: p.bigint('number'),
     friendlyName: p.text(),
     url: p.text(),
-    type: p.text().$type<'http' | 'ping'>(),
+    type: p.text().$type<MonitorType>(),
+    /** The settings of the type, as in the contract. */
+    settings: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
     intervalSeconds: p.integer(),
     isActive: p.boolean(),
     status: p.text().$type<'pending' | 'up' | 'down' | 'paused'>(),
     lastCheckedAt: p.datetime(3).nullable(),
     lastResponseTimeMs: p.integer().nullable(),
     lastError: p.text().nullable(),
-    failures: p.smallint().default(0),
-    settingsVersion: p.integer().default(1),
+    /** Counts changes of the settings. */
+    version: p.integer().default(1),
+    /** Counts changes of the status and of the result of the last check. */
     stateVersion: p.integer().default(1),
-    createdAt: p.datetime(3).defaultRaw('now()'),
-    updatedAt: p.datetime(3).defaultRaw('now()'),
+    createdAt: p.datetime(3).defaultRaw('app_now()'),
+    updatedAt: p.datetime(3).defaultRaw('app_now()'),
+    /** Null while the monitor is paused. */
+    nextCheckAt: p.datetime(3).nullable().lazy(),
+    /** The result of a check is accepted only with this token. Changing the monitor clears it, so that a late result is dropped. */
+    claimToken: p.bigint('number').nullable().lazy(),
+    /** The number of checks of a user that run at the same time on one host is limited. */
+    targetHost: p.text().default('').lazy(),
+    /** The number of consecutive failures. */
+    failures: p.smallint().default(0).lazy(),
+    firstFailedAt: p.datetime(3).nullable().lazy(),
+    firstCause: p.text().nullable().lazy(),
+    firstStatusCode: p.integer().nullable().lazy(),
   },
 });
 
-export type Monitor = InferEntity<typeof MonitorEntity>;
+export type Monitor = RowOf<typeof MonitorEntity>;

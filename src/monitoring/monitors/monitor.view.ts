@@ -7,6 +7,7 @@ export function monitorView(monitor: Monitor): components['schemas']['Monitor'] 
     friendly_name: monitor.friendlyName,
     url: monitor.url,
     type: monitor.type,
+    ...(Object.keys(monitor.settings).length > 0 && { [monitor.type]: monitor.settings }),
     interval: monitor.intervalSeconds,
     is_active: monitor.isActive,
     status: monitor.status,

@@ -1,4 +1,5 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
+import type { RowOf } from '../../db/tables.ts';
 
 /** A provider assigned to a monitor. */
 export const NotificationEntity = defineEntity({
@@ -8,9 +9,9 @@ export const NotificationEntity = defineEntity({
     userId: p.bigint('number').primary(),
     monitorId: p.bigint('number').primary(),
     providerId: p.bigint('number').primary(),
-    enabled: p.boolean(),
-    createdAt: p.datetime(3).defaultRaw('now()'),
+    enabled: p.boolean().default(true),
+    createdAt: p.datetime(3).defaultRaw('app_now()'),
   },
 });
 
-export type Notification = InferEntity<typeof NotificationEntity>;
+export type Notification = RowOf<typeof NotificationEntity>;

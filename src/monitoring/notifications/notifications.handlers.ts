@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { components, operations } from '../../../generated/types/monitoring.ts';
-import { findById } from '../../db/find-by-id.ts';
-import { selectFrom, selectPage } from '../../db/statement.ts';
+import { hasCode, preparePage, prepareRead, prepareSelect } from '../../db/rows.ts';
+import { prepare } from '../../db/statement.ts';
+import { insertInto, selectFrom, tables } from '../../db/tables.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, NotFound, ProblemError, type ValidationError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
@@ -11,46 +13,62 @@ import { type Notification, NotificationEntity } from './notification.entity.ts'
 
 type NotificationOperations = Pick<operations, 'listNotifications' | 'addNotification' | 'removeNotification'>;
 
+const selectMonitor = prepareSelect(MonitorEntity);
+const readMonitor = prepareRead(MonitorEntity);
+const readProvider = prepareRead(ProviderEntity);
+const selectNotifications = preparePage((given: { monitorId: number }) =>
+  selectFrom(NotificationEntity).where('monitor_id', '=', given.monitorId).orderBy('created_at', 'desc').orderBy('provider_id', 'desc'),
+);
+/** Inserts or updates. xmax is 0 in a row that was inserted. */
+const assign = prepare((given: Pick<Notification, 'userId' | 'monitorId' | 'providerId' | 'enabled'>) =>
+  insertInto(NotificationEntity)
+    .values({ user_id: given.userId, monitor_id: given.monitorId, provider_id: given.providerId, enabled: given.enabled })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'monitor_id', 'provider_id']).doUpdateSet((row) => ({ enabled: row.ref('excluded.enabled') })),
+    )
+    .returning(sql<boolean>`xmax = 0`.as('isNew')),
+);
+const unassign = prepare((given: { monitorId: number; providerId: number }) =>
+  tables<typeof NotificationEntity>()
+    .deleteFrom('notifications')
+    .where('monitor_id', '=', given.monitorId)
+    .where('provider_id', '=', given.providerId)
+    .returning('provider_id'),
+);
+
 export const notificationHandlers: Handlers<NotificationOperations, UserDatabase> = {
   async listNotifications({ path, query: { page, pageSize }, url }, { db }) {
     const [[monitor], notifications, counted] = await db.query(
-      selectFrom(MonitorEntity, 'where id = $1', [path.id]),
-      ...selectPage(NotificationEntity, {
-        where: 'monitor_id = $1',
-        values: [path.id],
-        orderBy: 'created_at desc, provider_id desc',
-        page,
-        pageSize,
-      }),
+      selectMonitor(path),
+      ...selectNotifications({ monitorId: path.id, page, pageSize }),
     );
     if (!monitor) throw new NotFound('Monitor', path.id);
     return { body: { data: notifications.map(notificationView), ...pageMeta(url, { page, pageSize, counted }) } };
   },
 
   async addNotification({ path, body }, { caller: { userId }, db }) {
-    const pair = { userId, monitorId: path.id, providerId: body.provider_id };
-    const { notification, isNew } = await db.transaction(async (em) => {
-      await findById(em, MonitorEntity, path.id, { lock: true });
-      await findById(em, ProviderEntity, body.provider_id, { lock: true });
-      const found = await em.findOne(NotificationEntity, pair);
-      const assigned = found ?? em.create(NotificationEntity, { ...pair, enabled: body.enabled });
-      assigned.enabled = body.enabled;
-      await em.flush();
-      return { notification: assigned, isNew: !found };
+    const { provider_id: providerId, enabled } = body;
+    await readMonitor(db, path.id);
+    await readProvider(db, providerId);
+    const [[assigned]] = await db.query(assign({ userId, monitorId: path.id, providerId, enabled })).catch((error: unknown) => {
+      if (!hasCode(error, foreignKeyViolation)) throw error;
+      // One of them was deleted in the meantime. The message of the error names the constraint.
+      throw String(error).includes('monitor_id_fkey') ? new NotFound('Monitor', path.id) : new NotFound('Provider', providerId);
     });
+    const { isNew, ...notification } = assigned as Notification & { isNew: boolean };
     return { body: { data: notificationView(notification) }, isNew };
   },
 
   async removeNotification({ path, query, body }, { db }) {
     const providerId = resolveProviderId(body?.provider_id, query.provider_id);
-    await db.transaction(async (em) => {
-      await findById(em, MonitorEntity, path.id);
-      const removed = await em.nativeDelete(NotificationEntity, { monitorId: path.id, providerId });
-      if (removed === 0) throw new ProblemError('not_found', `Provider ${providerId} is not assigned to monitor ${path.id}.`);
-    });
+    const [[monitor], [removed]] = await db.query(selectMonitor(path), unassign({ monitorId: path.id, providerId }));
+    if (!monitor) throw new NotFound('Monitor', path.id);
+    if (!removed) throw new ProblemError('not_found', `Provider ${providerId} is not assigned to monitor ${path.id}.`);
     return { body: { monitor_id: path.id, provider_id: providerId, object: 'notification', deleted: true } };
   },
 };
+
+const foreignKeyViolation = '23503';
 
 /** The query is accepted as well as the body, because some proxies drop the body of a DELETE. */
 function resolveProviderId(inBody: number | undefined, inQuery: number | undefined): number {

@@ -1,6 +1,7 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-
-export type ProviderType = 'email' | 'slack' | 'telegram' | 'sms';
+import { defineEntity, p } from '@mikro-orm/core';
+import type { RowOf } from '../../db/tables.ts';
+import type { ProviderType } from '../channels/channel.ts';
+import type { StoredSettings } from './provider.settings.ts';
 
 export const ProviderEntity = defineEntity({
   name: 'Provider',
@@ -9,19 +10,12 @@ export const ProviderEntity = defineEntity({
     id: p.bigint('number').primary(),
     userId: p.bigint('number'),
     providerType: p.text().$type<ProviderType>(),
-    recipientEmail: p.text().nullable(),
-    webhookUrlEncrypted: p.text().nullable(),
-    webhookUrlMask: p.text().nullable(),
-    channel: p.text().nullable(),
-    username: p.text().nullable(),
-    chatId: p.text().nullable(),
-    tokenEncrypted: p.text().nullable(),
-    tokenMask: p.text().nullable(),
-    phoneNumber: p.text().nullable(),
+    /** The fields of the type, as in the contract. Secrets are encrypted. */
+    settings: p.json<StoredSettings>(),
     version: p.integer().default(1),
-    createdAt: p.datetime(3).defaultRaw('now()'),
-    updatedAt: p.datetime(3).defaultRaw('now()'),
+    createdAt: p.datetime(3).defaultRaw('app_now()'),
+    updatedAt: p.datetime(3).defaultRaw('app_now()'),
   },
 });
 
-export type Provider = InferEntity<typeof ProviderEntity>;
+export type Provider = RowOf<typeof ProviderEntity>;

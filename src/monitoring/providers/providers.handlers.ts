@@ -1,21 +1,29 @@
+import { sql } from 'kysely';
 import type { operations } from '../../../generated/types/monitoring.ts';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
-import { findById } from '../../db/find-by-id.ts';
-import { readById, selectPage } from '../../db/statement.ts';
+import {
+  createWithinQuota,
+  hasVersion,
+  newVersion,
+  prepareDelete,
+  preparePage,
+  prepareRead,
+  type WriteCondition,
+  writeIf,
+} from '../../db/rows.ts';
+import { prepare, queryInTransaction } from '../../db/statement.ts';
+import { insertInto, selectFrom, tables, updateTable } from '../../db/tables.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
-import { ProblemError, RetryLaterError, type ValidationError } from '../../errors.ts';
+import { InvalidRequest, ProblemError, RetryLaterError } from '../../errors.ts';
 import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
-import { lockQuota } from '../../limits/quota.ts';
-import { DeliveryFailed } from '../channels/channel.ts';
-import type { Channels } from '../channels/channels.ts';
-import { webhookError } from '../channels/slack.ts';
+import { countMessage, type ReachedLimit } from '../alerts/message-limits.ts';
+import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
+import { type Channels, channelOf } from '../channels/registry.ts';
 import { testMessage } from '../channels/test-message.ts';
-import { countMessage, type ReachedCap } from '../message-caps.ts';
-import { deliver } from './deliver.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
-import { applyFields, rejectFieldsOfOtherTypes, rejectOtherType } from './provider.fields.ts';
+import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
 import { providerView } from './provider.view.ts';
 
 type ProviderOperations = Pick<
@@ -25,119 +33,125 @@ type ProviderOperations = Pick<
 
 export interface ProviderDeps {
   maxProviders: number;
-  smsPerUserPerDay: number;
   cipher: SecretCipher;
   channels: Channels;
   limiters: Limiters;
 }
 
-export function providerRules({ slackHosts }: { slackHosts: string[] }): Rules<ProviderOperations> {
-  const webhookErrors = (url: unknown): ValidationError[] => {
-    const message = typeof url === 'string' && !/^\*{4}.{4}$/.test(url) ? webhookError(url, slackHosts) : undefined;
-    return message === undefined ? [] : [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];
-  };
+const readProvider = prepareRead(ProviderEntity);
+const selectProviders = preparePage(() => selectFrom(ProviderEntity).orderBy('id', 'desc'));
+const nextId = prepare(() => tables().selectNoFrom(sql<number>`nextval('providers_id_seq')`.as('id')));
+const insertProvider = prepare((given: Pick<Provider, 'id' | 'userId' | 'providerType'> & { settings: string }) =>
+  insertInto(ProviderEntity).values({
+    id: given.id,
+    user_id: given.userId,
+    provider_type: given.providerType,
+    settings: sql`${given.settings}::jsonb`,
+  }),
+);
+const updateProvider = prepare((given: WriteCondition & { changes: string }) =>
+  updateTable(ProviderEntity)
+    .set({ settings: sql`settings || ${given.changes}::jsonb`, ...newVersion })
+    .where('id', '=', given.id)
+    .where(hasVersion(given.versions)),
+);
+const deleteProvider = prepareDelete(ProviderEntity);
+
+export function providerRules({ channels }: Pick<ProviderDeps, 'channels'>): Rules<ProviderOperations> {
   return {
-    createProvider: (body) => webhookErrors('webhook_url' in body ? body.webhook_url : undefined),
-    updateProvider: ({ webhook_url }) => webhookErrors(webhook_url),
+    createProvider: ({ provider_type: type, ...fields }) => ({ errors: (type && channels[type].check?.(fields)) ?? [] }),
+    updateProvider: ({ provider_type, id, created_at, updated_at, ...fields }) => ({ errors: updateErrors(channels, fields) }),
   };
 }
 
-export function providerHandlers(deps: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
-  const { maxProviders, smsPerUserPerDay, cipher, channels, limiters } = deps;
+export function providerHandlers({ maxProviders, cipher, channels, limiters }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
   const testsPerProvider = limiters.create('test-provider', 5, 60);
   const testsPerUser = limiters.create('test-user', 20, 3600);
+  const view = (provider: Provider) => providerView(provider, channelOf(channels, provider.providerType));
+  const resultOf = (provider: Provider) => ({ body: { data: view(provider) }, version: versionOf(provider) });
+
   return {
     async listProviders({ query: { page, pageSize }, url }, { db }) {
-      const [providers, counted] = await db.query(...selectPage(ProviderEntity, { orderBy: 'id desc', page, pageSize }));
-      return { body: { data: providers.map(providerView), ...pageMeta(url, { page, pageSize, counted }) } };
+      const [providers, counted] = await db.query(...selectProviders({ page, pageSize }));
+      return { body: { data: providers.map(view), ...pageMeta(url, { page, pageSize, counted }) } };
     },
 
     async createProvider({ body }, { caller: { userId }, db }) {
       const { provider_type: providerType, ...fields } = body;
-      const provider = await db.transaction(async (em) => {
-        await lockQuota(em, userId, 'providers');
-        if ((await em.count(ProviderEntity)) >= maxProviders) {
-          throw new ProblemError('quota_exceeded', `A user can have at most ${maxProviders} providers.`);
-        }
-        // Secrets are bound to the id, so the id is assigned before the insert.
-        const [next] = await em.execute<{ id: number }[]>(`select nextval('providers_id_seq') as id`);
-        const created = em.create(ProviderEntity, { id: Number(next?.id), userId, providerType });
-        applyFields(created, fields, cipher);
-        await em.flush();
-        return created;
-      });
-      return { ...providerResult(provider), location: `/api/providers/${provider.id}`, created: { name: 'provider', id: provider.id } };
+      // Secrets are bound to the id, so the id is assigned before the insert.
+      const [[next]] = await db.query(nextId({}));
+      const id = Number(next?.id);
+      const settings = newSettings(channels[providerType], { userId, id }, fields, cipher);
+      const insert = insertProvider({ id, userId, providerType, settings: JSON.stringify(settings) });
+      const provider = await createWithinQuota(db, { table: 'providers', maximum: maxProviders }, insert);
+      return { ...resultOf(provider), location: `/api/providers/${id}`, created: { name: 'provider', id } };
     },
 
     async showProvider({ path }, { db }) {
-      return providerResult(await readById(db, ProviderEntity, path.id));
+      return resultOf(await readProvider(db, path.id));
     },
 
-    async updateProvider({ path, body }, { db, requireVersion }) {
-      const { provider_type: providerType, ...fields } = body;
-      const provider = await db.transaction(async (em) => {
-        const found = await findById(em, ProviderEntity, path.id, { lock: true });
-        requireVersion(providerVersion(found));
-        rejectOtherType(providerType, found.providerType);
-        rejectFieldsOfOtherTypes(fields, found.providerType);
-        applyFields(found, fields, cipher);
-        if (Object.keys(fields).length > 0) {
-          found.version++;
-          found.updatedAt = new Date();
-          await em.flush();
-        }
-        return found;
+    async updateProvider({ path: { id }, body }, { db, allowedVersions, requireVersion }) {
+      const { provider_type: givenType, ...fields } = body;
+      const readAllowed = async () => {
+        const provider = await readProvider(db, id);
+        requireVersion(versionOf(provider));
+        rejectOtherType(givenType, provider.providerType);
+        rejectFieldsOfOtherTypes(channels, provider.providerType, fields);
+        return provider;
+      };
+      if (Object.keys(fields).length === 0) return resultOf(await readAllowed());
+      const updated = await writeIf(db, async () => {
+        const provider = await readAllowed();
+        const changes = JSON.stringify(toStored(channelOf(channels, provider.providerType), provider, fields, cipher));
+        return [updateProvider({ id, versions: allowedVersions('provider', id), changes })];
       });
-      return providerResult(provider);
+      return resultOf(updated);
     },
 
-    async deleteProvider({ path }, { db, requireVersion }) {
-      await db.transaction(async (em) => {
-        requireVersion(providerVersion(await findById(em, ProviderEntity, path.id, { lock: true })));
-        // Assignments are deleted by cascade.
-        await em.nativeDelete(ProviderEntity, { id: path.id });
+    async deleteProvider({ path: { id } }, { db, allowedVersions, requireVersion }) {
+      await writeIf(db, async (isRetry) => {
+        if (isRetry) requireVersion(versionOf(await readProvider(db, id)));
+        return [deleteProvider({ id, versions: allowedVersions('provider', id) })]; // Assignments are deleted by cascade.
       });
-      return { body: { id: path.id, object: 'provider', deleted: true } };
+      return { body: { id, object: 'provider', deleted: true } };
     },
 
-    async testProvider({ path }, { caller, db }) {
-      const provider = await readById(db, ProviderEntity, path.id);
+    async testProvider({ path }, { caller: { userId }, db }) {
+      const provider = await readProvider(db, path.id);
+      const channel = channelOf(channels, provider.providerType);
       await enforceLimit(testsPerProvider, String(provider.id), 'A provider can be tested 5 times per minute.');
-      await enforceLimit(testsPerUser, String(caller.userId), 'A user can send 20 test notifications per hour.');
-      const { providerType: type } = provider;
-      const isDisabled = type === 'sms' && smsPerUserPerDay === 0;
-      const missing = isDisabled ? 'SMS_PER_USER_PER_DAY' : channels[type].missingSetting();
+      await enforceLimit(testsPerUser, String(userId), 'A user can send 20 test notifications per hour.');
+      const missing = channel.missingSetting();
       if (missing)
         throw new ProblemError(
           'delivery_not_configured',
-          `${mediumOf[type]} delivery is not configured on this service. Ask the operator to set ${missing}.`,
+          `${channel.name} delivery is not configured on this service. Ask the operator to set ${missing}.`,
         );
-      const message = { userId: caller.userId, providerId: provider.id, channel: type, smsPerUserPerDay };
-      const reached = await db.transaction((em) => countMessage(em, message));
+      const message = { userId, providerId: provider.id, channel };
+      const reached = await db.transaction((em) => countMessage(queryInTransaction(em), message));
       if (reached) throw limitReached(reached);
       try {
-        await deliver(provider, testMessage(type), channels, cipher);
+        await channel.send(decryptSettings(channel, provider, cipher), testMessage(channel));
       } catch (error) {
         if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);
         throw error;
       }
-      return { body: { message: `The test notification was accepted by ${acceptedBy[type]}.` } };
+      return { body: { message: `The test notification was accepted by ${channel.receiver}.` } };
     },
   };
 }
 
-const acceptedBy = { email: 'the mail server', slack: 'Slack', telegram: 'Telegram', sms: 'the SMS service' };
-const mediumOf = { email: 'E-mail', slack: 'Slack', telegram: 'Telegram', sms: 'SMS' };
+function rejectOtherType(given: ProviderType | undefined, stored: ProviderType) {
+  if (given === undefined || given === stored) return;
+  throw new InvalidRequest([{ in: 'body', pointer: '/provider_type', code: 'immutable', message: `cannot be changed from ${stored}` }]);
+}
 
-function limitReached({ cap, secondsLeft }: ReachedCap): RetryLaterError {
+function limitReached({ limit, secondsLeft }: ReachedLimit): RetryLaterError {
   const seconds = `${secondsLeft} ${secondsLeft === 1 ? 'second' : 'seconds'}`;
-  return new RetryLaterError('rate_limited', `You have reached the limit of ${cap}. It starts again in ${seconds}.`, secondsLeft);
+  return new RetryLaterError('rate_limited', `You have reached the limit of ${limit}. It starts again in ${seconds}.`, secondsLeft);
 }
 
-function providerResult(provider: Provider) {
-  return { body: { data: providerView(provider) }, version: providerVersion(provider) };
-}
-
-function providerVersion({ id, version }: Provider): ResourceVersion {
+function versionOf({ id, version }: Provider): ResourceVersion {
   return { kind: 'provider', id, number: version };
 }

@@ -1,12 +1,56 @@
-import { keyOf, type SecretCipher } from '../../auth/secret-cipher.ts';
+import { sql } from 'kysely';
+import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database } from '../../db/database.ts';
-import { locationOf } from './provider.fields.ts';
+import { prepare, queryInTransaction, type Statement } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { ProviderEntity } from './provider.entity.ts';
+import { locationOf } from './provider.settings.ts';
 
-/** Every column that contains a secret. Its ciphertext is bound to the name without the suffix. */
-const secretColumns = ['token_encrypted', 'webhook_url_encrypted'] as const;
 const batchSize = 100;
 
-type Row = { id: number; userId: number } & Record<(typeof secretColumns)[number], string | null>;
+/** A secret in the settings of a provider. */
+interface Secret {
+  id: number;
+  userId: number;
+  field: string;
+  encrypted: string;
+}
+
+const db = tables<typeof ProviderEntity>();
+/** The secrets of all channels: every field that was stored encrypted. */
+const secrets = db
+  .selectFrom('providers')
+  .innerJoinLateral(sql<{ key: string; value: string }>`jsonb_each(settings)`.as('field'), (join) => join.onTrue())
+  .where(sql<boolean>`jsonb_typeof(field.value) = 'object' and field.value ->> 'encrypted' is not null`);
+const encrypted = sql<string>`field.value ->> 'encrypted'`;
+
+const countSecrets = prepare(() =>
+  secrets
+    .select([sql<string>`split_part(${encrypted}, '.', 2)`.as('key'), sql<number>`count(*)::int`.as('count')])
+    .groupBy(sql`1`)
+    .orderBy(sql`1`),
+);
+
+/** Selects secrets after this one. `newest` is the start of what the newest key has encrypted. */
+const selectOld = prepare((given: Pick<Secret, 'id' | 'field'> & { newest: string }) =>
+  secrets
+    .select(['providers.id', 'providers.user_id as userId', 'field.key as field', encrypted.as('encrypted')])
+    .where(sql<boolean>`(providers.id, field.key) > (${given.id}, ${given.field})`)
+    .where(sql<boolean>`not starts_with(${encrypted}, ${given.newest})`)
+    .orderBy('providers.id')
+    .orderBy('field.key')
+    .limit(batchSize),
+);
+
+/** Replaces a secret if it is still the one that was read. */
+const replaceSecret = prepare((given: Pick<Secret, 'id' | 'field' | 'encrypted'> & { replacement: string }) =>
+  db
+    .updateTable('providers')
+    .set({ settings: sql`jsonb_set(settings, array[${given.field}, 'encrypted'], to_jsonb(${given.replacement}::text))` })
+    .where('id', '=', given.id)
+    .where(sql<boolean>`settings -> ${given.field}::text ->> 'encrypted' = ${given.encrypted}`)
+    .returning('id'),
+);
 
 /** A secret that could not be decrypted, and why. */
 export interface LostSecret {
@@ -22,13 +66,7 @@ interface Options {
 
 /** Returns how many secrets each key encrypts, by the id of the key. */
 export async function countByKey(database: Database): Promise<Map<string, number>> {
-  const values = secretColumns.map((column) => `(${column})`).join(', ');
-  const rows = await database.asEngine((em) =>
-    em.execute<{ key: string; count: number }[]>(
-      `select split_part(secret, '.', 2) as key, count(*)::int as count
-         from providers cross join lateral (values ${values}) as secrets (secret) where secret is not null group by 1 order by 1`,
-    ),
-  );
+  const [rows] = await database.asEngine((em) => queryInTransaction(em)(countSecrets({})));
   return new Map(rows.map(({ key, count }) => [key, count]));
 }
 
@@ -43,64 +81,32 @@ export async function rotateSecrets(
 ): Promise<{ rotated: number; lost: LostSecret[] }> {
   let rotated = 0;
   const lost: LostSecret[] = [];
-  for (let after = 0; ; ) {
-    const batch = await readBatch(database, cipher, after);
+  for (let last = { id: 0, field: '' }; ; ) {
+    const given = { ...last, newest: `v1.${cipher.newestKey}.` };
+    // The engine sees the providers of all users, but cannot change them.
+    const [batch] = await database.asEngine((em) => queryInTransaction(em)(selectOld(given)));
+    last = batch.at(-1) ?? last;
     if (batch.length === 0) return { rotated, lost };
-    after = Math.max(...batch.map(({ id }) => id));
-    for (const [userId, rows] of Map.groupBy(batch, (row) => row.userId)) {
-      const changes = rows.flatMap((row) => encryptAgain(row, cipher, lost));
-      rotated += await replaceSecrets(database, userId, changes);
+    for (const [userId, secretsOfUser] of Map.groupBy(batch, (secret) => secret.userId)) {
+      const replacements = secretsOfUser.flatMap((secret) => encryptAgain(secret, cipher, lost));
+      rotated += await replace(database, userId, replacements);
     }
     onProgress(rotated);
   }
 }
 
-/** The engine sees the providers of all users, but cannot change them. */
-function readBatch(database: Database, cipher: SecretCipher, after: number): Promise<Row[]> {
-  const isOld = secretColumns.map((column) => `${column} not like ?`).join(' or ');
-  const newest = secretColumns.map(() => `v1.${cipher.newestKey}.%`);
-  return database.asEngine((em) =>
-    em.execute<Row[]>(
-      `select id, user_id as "userId", ${secretColumns.join(', ')} from providers
-        where id > ? and (${isOld}) order by id limit ?`,
-      [after, ...newest, batchSize],
-    ),
-  );
-}
-
-interface Change {
-  id: number;
-  column: string;
-  from: string;
-  to: string;
-}
-
-function encryptAgain(row: Row, cipher: SecretCipher, lost: LostSecret[]): Change[] {
-  return secretColumns.flatMap((column) => {
-    const from = row[column];
-    if (from === null || keyOf(from) === cipher.newestKey) return [];
-    const location = locationOf(row, column.replace(/_encrypted$/, ''));
-    try {
-      return [{ id: row.id, column, from, to: cipher.encrypt(cipher.decrypt(from, location), location) }];
-    } catch (error) {
-      lost.push({ providerId: row.id, userId: row.userId, reason: (error as Error).message });
-      return [];
-    }
-  });
+function encryptAgain(secret: Secret, cipher: SecretCipher, lost: LostSecret[]): Statement[] {
+  const location = locationOf(secret, secret.field);
+  try {
+    return [replaceSecret({ ...secret, replacement: cipher.encrypt(cipher.decrypt(secret.encrypted, location), location) })];
+  } catch (error) {
+    lost.push({ providerId: secret.id, userId: secret.userId, reason: (error as Error).message });
+    return [];
+  }
 }
 
 /** Writes as the user, so that no role needs the right to change the secrets of all users. Returns how many were replaced. */
-function replaceSecrets(database: Database, userId: number, changes: Change[]): Promise<number> {
-  return database.asUser(userId, async (em) => {
-    let replaced = 0;
-    for (const { id, column, from, to } of changes) {
-      const rows = await em.execute<object[]>(`update providers set ${column} = ? where id = ? and ${column} = ? returning id`, [
-        to,
-        id,
-        from,
-      ]);
-      replaced += rows.length;
-    }
-    return replaced;
-  });
+async function replace(database: Database, userId: number, replacements: Statement[]): Promise<number> {
+  const replaced = await database.query(userId)(...replacements);
+  return replaced.flat().length;
 }

@@ -8,8 +8,10 @@ export async function createMonitors(database: Database, userId: number, url: st
   for (let left = count; left > 0; left -= 20_000) {
     await database.asUser(userId, (em) =>
       em.execute(
-        `insert into monitors (user_id, friendly_name, url, interval_seconds) select ?, 'M', replace(?, '%', n::text), 86400 from generate_series(1, ?) n`,
-        [userId, url, Math.min(left, 20_000)],
+        `insert into monitors (user_id, friendly_name, url, target_host, interval_seconds, next_check_at)
+         select ?, 'M', url, substring(url from '//([^:/]+)'), 86400, now() + random() * interval '3 seconds'
+           from generate_series(1, ?) n, lateral (select replace(?, '%', n::text) as url) target`,
+        [userId, Math.min(left, 20_000), url],
         'run',
       ),
     );

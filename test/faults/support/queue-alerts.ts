@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 
 /** Queues alerts to one provider, one for each of `count` new incidents of the monitor. The incidents are already resolved. */
 export async function queueAlerts(
@@ -14,4 +16,5 @@ export async function queueAlerts(
     [count, monitorId, providerId, body],
     'run',
   );
+  await queryInTransaction(em)(wakeDispatcher({}));
 }

@@ -5,8 +5,8 @@ const outage = {
   name: 'Shop',
   url: 'https://shop.example',
   cause: 'HTTP 503',
-  startedAtMs: Date.UTC(2026, 10, 9, 3, 0, 5),
-  resolvedAtMs: Date.UTC(2026, 10, 9, 4, 5, 5),
+  startedAt: new Date(Date.UTC(2026, 10, 9, 3, 0, 5)),
+  resolvedAt: new Date(Date.UTC(2026, 10, 9, 4, 5, 5)),
 };
 
 test('a down message contains name, URL, start and cause', () => {

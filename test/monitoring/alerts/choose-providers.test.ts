@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chooseProviders } from '../../../src/monitoring/alerts/choose-providers.ts';
-import type { ProviderType } from '../../../src/monitoring/providers/provider.entity.ts';
+import type { ProviderType } from '../../../src/monitoring/channels/channel.ts';
 
 let lastId = 0;
 const providersOf = (userId: number, count: number, channel: ProviderType = 'email') =>

@@ -3,9 +3,11 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
 import { readConfig } from '../../../src/config/config.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
 import { retryDelaySeconds } from '../../../src/monitoring/alerts/dispatcher.ts';
 import { DeliveryFailed } from '../../../src/monitoring/channels/channel.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
+import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
@@ -60,13 +62,14 @@ describe('delivery', () => {
   }
 
   function queueAlert(providerId: number, kind: 'down' | 'recovered', text: string, age = '0 hours') {
-    return service.database.asEngine((em) =>
-      em.execute(
+    return service.database.asEngine(async (em) => {
+      await em.execute(
         `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
          values (?, ?, ?, ?, 'S', ?, now() - ?::interval)`,
         [user.id, incidentId, providerId, kind, text, age],
-      ),
-    );
+      );
+      await queryInTransaction(em)(wakeDispatcher({}));
+    });
   }
 
   const readAlerts = () =>
@@ -91,7 +94,9 @@ describe('delivery', () => {
   test('counts every outcome from zero, so that Prometheus sees the first increase', async () => {
     const metrics = createMetrics();
     const log = pino({ level: 'silent' });
-    await startEngine({ config: readConfig({}), database: service.database, secretKeys: [Buffer.alloc(32, 1)], log, metrics }).stop();
+    const secretKeys = [Buffer.alloc(32, 1)];
+    const engine = await startEngine({ config: readConfig({}), database: service.database, secretKeys, log, metrics });
+    await engine.stop();
     const counted = (await metrics.alerts.get()).values.map(({ labels, value }) => [labels.channel, labels.outcome, value]);
     const outcomesOf = (channel: string) => ['sent', 'retried', 'failed', 'suppressed'].map((outcome) => [channel, outcome, 0]);
     expect(counted).toEqual(providerTypes.flatMap(outcomesOf));
@@ -223,8 +228,8 @@ describe('delivery', () => {
     const providerId = await createProvider('telegram');
     const before = receivers.telegram.requests.length;
     // One statement inserts both alerts, so that they are leased together.
-    await service.database.asEngine((em) =>
-      em.execute(
+    await service.database.asEngine(async (em) => {
+      await em.execute(
         `with earlier as (
            insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
            select user_id, monitor_id, started_at, now(), cause from incidents where id = ? returning id, user_id
@@ -232,8 +237,9 @@ describe('delivery', () => {
          insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
          select user_id, id, ?, 'down', 'S', 'in flight' from earlier union all values (?::bigint, ?::bigint, ?::bigint, 'down', 'S', 'waiting')`,
         [incidentId, providerId, user.id, incidentId, providerId],
-      ),
-    );
+      );
+      await queryInTransaction(em)(wakeDispatcher({}));
+    });
     await expect.poll(() => receivers.telegram.requests.length, { timeout: 9000 }).toBe(before + 1);
     await deleteIt(providerId);
     restore();

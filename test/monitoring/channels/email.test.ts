@@ -3,7 +3,7 @@ import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
-import { createChannels } from '../../../src/monitoring/channels/channels.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
@@ -30,7 +30,8 @@ function emailChannel(smtpUrl: string, timeoutMs = 20_000) {
   return createChannels(readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: from }).delivery, { allow: [] }, { timeoutMs }).email;
 }
 
-const send = (smtpUrl: string, recipientEmail = 'ops@example.com', what = message) => emailChannel(smtpUrl).send({ recipientEmail }, what);
+const send = (smtpUrl: string, recipientEmail = 'ops@example.com', what = message) =>
+  emailChannel(smtpUrl).send({ recipient_email: recipientEmail }, what);
 
 async function failureOf(delivery: Promise<void>): Promise<DeliveryFailed> {
   const error = await delivery.then(
@@ -57,13 +58,13 @@ describe('mail', () => {
     expect(retry?.parsed.messageId).toBe(parsed.messageId);
     expect(parsed.headers.get('auto-submitted')).toBe('auto-generated');
     expect(parsed.text?.trimEnd()).toBe(message.text);
-    expect(parsed.html).toContain('<p>Shop is down.</p>\n<p>https://shop.example/?a=1&#38;b=&#60;2&#62;<br>Since 10:00</p>');
+    expect(parsed.html).toContain('<p>Shop is down.</p>\n<p>https://shop.example/?a=1&amp;b=&lt;2&gt;<br>Since 10:00</p>');
     expect(raw).toMatch(/^Content-Type: multipart\/alternative/m);
   });
 
   test('contains the test message', async () => {
     const server = await mailServer();
-    await send(`smtp://${server.host}`, 'ops@example.com', testMessage('email'));
+    await send(`smtp://${server.host}`, 'ops@example.com', testMessage({ acceptsEmoji: true }));
     expect(server.mails[0]?.parsed.subject).toBe('🔔 Test notification from Sitekeeper');
     expect(server.mails[0]?.parsed.text).toMatch(/^🔔 Test notification /);
   });
@@ -208,7 +209,7 @@ describe('a mail server that', () => {
     ['stops responding after its greeting', 'smtp', (socket: Socket) => void socket.write('220 hello\r\n')],
   ])('%s is a temporary failure after the timeout', async (_, scheme, handle) => {
     const host = await rawServer(handle);
-    const failure = await failureOf(emailChannel(`${scheme}://${host}`, 300).send({ recipientEmail: 'ops@example.com' }, message));
+    const failure = await failureOf(emailChannel(`${scheme}://${host}`, 300).send({ recipient_email: 'ops@example.com' }, message));
     expect(failure).toMatchObject({ permanent: false, message: 'The mail server did not respond in time.' });
   });
 
@@ -277,7 +278,7 @@ test('returns the name of the missing setting and does not send without it', asy
     [{}, 'SMTP_URL'],
     [{ SMTP_URL: 'smtp://127.0.0.1' }, 'MAIL_FROM'],
   ] as const) {
-    expect(await failureOf(channelWith(env).send({ recipientEmail: 'ops@example.com' }, message))).toMatchObject({
+    expect(await failureOf(channelWith(env).send({ recipient_email: 'ops@example.com' }, message))).toMatchObject({
       permanent: false,
       message: `Delivery is not configured on this service. Ask the operator to set ${setting}.`,
     });

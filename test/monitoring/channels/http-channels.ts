@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
-import { createChannels } from '../../../src/monitoring/channels/channels.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import type { Net } from '../../../src/net/resolve.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';

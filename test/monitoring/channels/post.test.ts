@@ -15,14 +15,14 @@ afterAll(() => setup.close());
 const services = {
   Slack: {
     server: () => setup.slack,
-    send: ({ slack } = setup.channels) => slack.send({ webhookUrl: setup.webhookUrl }, message),
+    send: ({ slack } = setup.channels) => slack.send({ webhook_url: setup.webhookUrl, channel: null, username: null }, message),
     accept: scripts.respond('ok'),
     reject: (status: number, text: string) => scripts.respond(text, status),
     secrets: () => [setup.webhookUrl, new URL(setup.webhookUrl).pathname],
   },
   Telegram: {
     server: () => setup.api,
-    send: ({ telegram } = setup.channels) => telegram.send({ chatId: '-100123', token }, message),
+    send: ({ telegram } = setup.channels) => telegram.send({ chat_id: '-100123', token }, message),
     accept: scripts.respond('{"ok":true,"result":{"message_id":1}}'),
     reject: (status: number, description: string) =>
       scripts.respond(JSON.stringify({ ok: false, error_code: status, description }), status),
@@ -30,7 +30,7 @@ const services = {
   },
   Twilio: {
     server: () => setup.api,
-    send: ({ sms } = setup.channels) => sms.send({ phoneNumber: '+4915112345678' }, message),
+    send: ({ sms } = setup.channels) => sms.send({ phone_number: '+4915112345678' }, message),
     accept: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201),
     reject: (status: number, text: string) => scripts.respond(JSON.stringify({ code: 21211, message: text, status }), status),
     secrets: () => [authToken, accountSid, twilioCredentials],

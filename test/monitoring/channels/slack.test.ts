@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
-import { createChannels } from '../../../src/monitoring/channels/channels.ts';
-import { webhookError } from '../../../src/monitoring/channels/slack.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { scripts } from '../../support/web-server.ts';
 import { externalAddress, failureOf, internalAddress, message, startHttpChannels } from './http-channels.ts';
@@ -17,13 +16,14 @@ beforeEach(() => {
 });
 afterAll(() => setup.close());
 
-const send = (what = message, settings: { channel?: string | null; username?: string | null } = {}) =>
-  setup.channels.slack.send({ webhookUrl: setup.webhookUrl, ...settings }, what);
+const defaults = { channel: null, username: null };
+const send = (what = message, settings: { channel: string | null; username: string | null } = defaults) =>
+  setup.channels.slack.send({ webhook_url: setup.webhookUrl, ...settings }, what);
 const sentBody = () => JSON.parse(setup.slack.requests[0]?.body ?? '');
 
 describe('request', () => {
   test('escapes the text, so that it cannot mention people or contain markup', async () => {
-    await send({ ...message, text: '<!channel> & <@U1>' }, { channel: null, username: null });
+    await send({ ...message, text: '<!channel> & <@U1>' });
     expect(setup.slack.requests[0]?.headers['content-type']).toBe('application/json');
     expect(sentBody()).toEqual({ text: '&lt;!channel&gt; &amp; &lt;@U1&gt;', mrkdwn: false, unfurl_links: false, unfurl_media: false });
   });
@@ -34,7 +34,7 @@ describe('request', () => {
   });
 
   test('contains the test message', async () => {
-    await send(testMessage('slack'));
+    await send(testMessage(setup.channels.slack));
     expect(sentBody().text).toMatch(/^🔔 Test notification /);
   });
 });
@@ -46,7 +46,7 @@ test('every 2xx response counts as accepted, even with an endless body', async (
 
 test('does not call a stored webhook whose host is no longer allowed', async () => {
   const webhookUrl = `https://other.example:${setup.slack.port}/services/hidden`;
-  expect(await failureOf(setup.channels.slack.send({ webhookUrl }, message))).toMatchObject({
+  expect(await failureOf(setup.channels.slack.send({ webhook_url: webhookUrl, ...defaults }, message))).toMatchObject({
     permanent: true,
     message: 'The Slack webhook URL must be an https URL on hooks.slack.com.',
   });
@@ -57,7 +57,7 @@ test('does not call a webhook whose name resolves to a private address', async (
   const { delivery } = readConfig({ SLACK_HOSTS: 'chat.example.com' });
   const net = { ...setup.net, lookup: async () => [externalAddress, internalAddress].map((address) => ({ address, family: 4 })) };
   const webhookUrl = `https://chat.example.com:${setup.internal.port}/hooks/hidden`;
-  expect(await failureOf(createChannels(delivery, net).slack.send({ webhookUrl }, message))).toMatchObject({
+  expect(await failureOf(createChannels(delivery, net).slack.send({ webhook_url: webhookUrl, ...defaults }, message))).toMatchObject({
     permanent: true,
     message: 'Slack could not be reached: address not allowed: it is private, local or reserved.',
   });
@@ -67,7 +67,7 @@ test('does not call a webhook whose name resolves to a private address', async (
 test('does not trust a certificate for another name', async () => {
   const { delivery } = readConfig({ SLACK_HOSTS: 'chat.example.com' });
   const webhookUrl = `https://chat.example.com:${setup.slack.port}/hooks/hidden`;
-  expect(await failureOf(createChannels(delivery, setup.net).slack.send({ webhookUrl }, message))).toMatchObject({
+  expect(await failureOf(createChannels(delivery, setup.net).slack.send({ webhook_url: webhookUrl, ...defaults }, message))).toMatchObject({
     permanent: false,
     message: 'Slack could not be reached: TLS certificate is for another name.',
   });
@@ -78,12 +78,14 @@ test('requires no setting', () => {
   expect(setup.channels.slack.missingSetting()).toBeUndefined();
 });
 
-describe('webhookError', () => {
-  const hosts = ['hooks.slack.com', 'chat.example.com'];
+describe('a webhook URL', () => {
+  const { delivery } = readConfig({ SLACK_HOSTS: 'chat.example.com' });
+  const errorsOf = (webhook_url: string) => createChannels(delivery, { allow: [] }).slack.check?.({ webhook_url });
+  const error = (message: string) => [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];
 
   test.each(['https://hooks.slack.com/services/T/B/x', 'https://HOOKS.slack.com/anything', 'https://chat.example.com:8443/hooks/x'])(
     'accepts %s',
-    (url) => expect(webhookError(url, hosts)).toBeUndefined(),
+    (url) => expect(errorsOf(url)).toEqual([]),
   );
 
   test.each([
@@ -97,8 +99,8 @@ describe('webhookError', () => {
     'https://hooks.slack.com/a b',
     'hooks.slack.com/services',
     '',
-  ])('rejects %j', (url) => expect(webhookError(url, hosts)).toBe('must be an https URL on hooks.slack.com or chat.example.com'));
+  ])('rejects %j', (url) => expect(errorsOf(url)).toEqual(error('must be an https URL on hooks.slack.com or chat.example.com')));
 
   test('rejects a user name', () =>
-    expect(webhookError('https://me@hooks.slack.com/', hosts)).toBe('must not contain a user name or password'));
+    expect(errorsOf('https://me@hooks.slack.com/')).toEqual(error('must not contain a user name or password')));
 });

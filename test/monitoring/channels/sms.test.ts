@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
-import { createChannels } from '../../../src/monitoring/channels/channels.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { scripts } from '../../support/web-server.ts';
 import { accountSid, authToken, failureOf, message, startHttpChannels, twilioCredentials } from './http-channels.ts';
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterAll(() => setup.close());
 
-const send = (what = message) => setup.channels.sms.send({ phoneNumber: '+4915112345678' }, what);
+const send = (what = message) => setup.channels.sms.send({ phone_number: '+4915112345678' }, what);
 const sentForm = () => Object.fromEntries(new URLSearchParams(setup.api.requests[0]?.body));
 
 test('calls the Messages API of Twilio with the credentials of the account', async () => {
@@ -30,7 +30,7 @@ test('calls the Messages API of Twilio with the credentials of the account', asy
 });
 
 test('sends the test message without an emoji and in one segment', async () => {
-  await send(testMessage('sms'));
+  await send(testMessage(setup.channels.sms));
   expect(sentForm().Body).toMatch(/^Test notification [ -~]+$/);
   expect(sentForm().Body?.length).toBeLessThanOrEqual(160);
 });
@@ -49,7 +49,7 @@ test('returns the name of the first missing setting and does not send without it
   expect(smsWith({ TWILIO_ACCOUNT_SID: accountSid }).missingSetting()).toBe('TWILIO_AUTH_TOKEN');
   expect(smsWith({ TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken }).missingSetting()).toBe('SMS_FROM');
   expect(setup.channels.sms.missingSetting()).toBeUndefined();
-  expect(await failureOf(smsWith({}).send({ phoneNumber: '+49' }, message))).toMatchObject({
+  expect(await failureOf(smsWith({}).send({ phone_number: '+49' }, message))).toMatchObject({
     permanent: false,
     message: 'Delivery is not configured on this service. Ask the operator to set TWILIO_ACCOUNT_SID.',
   });

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterAll(() => setup.close());
 
-const send = (what = message) => setup.channels.telegram.send({ chatId: '-100123', token }, what);
+const send = (what = message) => setup.channels.telegram.send({ chat_id: '-100123', token }, what);
 const sentBody = () => JSON.parse(setup.api.requests[0]?.body ?? '');
 
 test('calls sendMessage with the chat and the plain text', async () => {
@@ -24,7 +24,7 @@ test('calls sendMessage with the chat and the plain text', async () => {
 });
 
 test('sends the test message', async () => {
-  await send(testMessage('telegram'));
+  await send(testMessage(setup.channels.telegram));
   expect(sentBody().text).toMatch(/^🔔 Test notification /);
 });
 

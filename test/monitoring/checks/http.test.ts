@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkHttp } from '../../../src/monitoring/checks/http.ts';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
+import { checkHttp } from '../../support/checks.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 
 let target: WebServer;

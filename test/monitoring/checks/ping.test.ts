@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
-import { checkPing } from '../../../src/monitoring/checks/ping.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { NetworkError } from '../../../src/net/network-error.ts';
 import { Pinger } from '../../../src/net/ping.ts';
+import { checkPing } from '../../support/checks.ts';
 
 const loopback = { allow: parseRanges(['127.0.0.0/8']) };
 /** A pinger that returns the same response for every address. */

@@ -1,12 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Database } from '../../../src/db/database.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
 import { type Claim, claimDueMonitors } from '../../../src/monitoring/engine/claim.ts';
 
-/** Creates monitors that have a host each. */
+/** Creates monitors that have a host each and are due now. */
 export async function createMonitors(database: Database, userId: number, count: number) {
   await database.asUser(userId, (em) =>
     em.execute(
-      `insert into monitors (user_id, friendly_name, url) select ?, 'M ' || n, 'https://m' || n || '.example/' from generate_series(1, ?) n`,
+      `insert into monitors (user_id, friendly_name, url, target_host, next_check_at)
+       select ?, 'M ' || n, 'https://m' || n || '.example/', 'm' || n || '.example', now() from generate_series(1, ?) n`,
       [userId, count],
     ),
   );
@@ -14,7 +16,7 @@ export async function createMonitors(database: Database, userId: number, count: 
 
 /** Claims up to `limit` due monitors of a user for whom no check is running. */
 export function claimOf(em: SqlEntityManager, userId: number, limit: number): Promise<Claim[]> {
-  return claimDueMonitors(em, [{ userId, slots: limit, running: new Map() }]);
+  return claimDueMonitors(queryInTransaction(em), [{ userId, slots: limit, running: new Map() }]);
 }
 
 export function makeOverdue(em: SqlEntityManager, userId: number, by = '1 minute') {

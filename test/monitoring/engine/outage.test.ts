@@ -1,6 +1,8 @@
 // From end to end: a real target goes down and recovers, and real servers receive the alerts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import { wakeEngine } from '../../../src/monitoring/wake.ts';
 import { findPing } from '../../../src/net/ping.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -29,7 +31,10 @@ const statusOf = async (path: string) => (await show(path)).status;
 
 /** Makes a monitor due, instead of waiting for its interval. A running check loses its claim, so that it does not set the next check. */
 const makeDue = (id: number) =>
-  service.database.asEngine((em) => em.execute('update monitors set next_check_at = now(), claim_token = null where id = ?', [id], 'run'));
+  service.database.asEngine(async (em) => {
+    await em.execute('update monitors set next_check_at = now(), claim_token = null where id = ?', [id], 'run');
+    await queryInTransaction(em)(wakeEngine({}));
+  });
 
 test('an outage sends one down and one recovery message with the right duration on all four channels', async () => {
   const { id, path } = await createMonitor(user, { url: `http://shop.example:${target.port}/health` });

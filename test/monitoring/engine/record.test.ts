@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
 import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -26,7 +27,10 @@ async function claimOverdue(limit: number): Promise<Claim[]> {
   return database.asEngine((em) => claimOf(em, user.id, limit));
 }
 
-const record = (completed: CompletedCheck[]) => database.asEngine((em) => recordResults(em, completed));
+/** Returns the number of accepted results. */
+async function record(completed: CompletedCheck[]): Promise<number> {
+  return (await database.asEngine((em) => recordResults(queryInTransaction(em), completed))).accepted;
+}
 
 test('sets the next check into the future, at the phase of the monitor within its interval', async () => {
   await createMonitors(database, user.id, 300);
@@ -72,7 +76,7 @@ test('counts checks per hour', async () => {
       await makeOverdue(em, user.id);
       const claims = await claimOf(em, user.id, 1);
       await recordResults(
-        em,
+        queryInTransaction(em),
         claims.map((claim) => succeeded(claim, ms)),
       );
     }

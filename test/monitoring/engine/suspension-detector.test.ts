@@ -8,8 +8,8 @@ function readings(detector: SuspensionDetector): boolean[] {
   return [first, second, detector.wasSuspended()];
 }
 
-function startDetector(): SuspensionDetector {
-  const detector = new SuspensionDetector();
+function startDetector(onResume?: () => void): SuspensionDetector {
+  const detector = new SuspensionDetector(onResume);
   onTestFinished(() => detector.stop());
   return detector;
 }
@@ -27,4 +27,12 @@ test.each([
   onTestFinished(() => spy.mockRestore());
   expect(readings(detector)).toEqual([true, true, false]);
   expect(detector.resumedAtMs()).toBeGreaterThan(0);
+});
+
+test('calls back without being asked', async () => {
+  const onResume = vi.fn();
+  startDetector(onResume);
+  const spy = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 6000);
+  onTestFinished(() => spy.mockRestore());
+  await expect.poll(() => onResume.mock.calls.length, { timeout: 10_000 }).toBe(1);
 });

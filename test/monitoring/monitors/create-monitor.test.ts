@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { etag } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { monitorExample } from '../factories.ts';
+import { monitorExample, monitorTypes } from '../factories.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -78,7 +78,7 @@ test.each([
   [{ type: 'ping', url: '2606:4700::1%eth0' }, '/url', notPingable],
   [{ type: 'ping', url: '10.0.0.1' }, '/url', notPublic],
   [{ type: 'ping', url: 'http://192.168.1.1/' }, '/url', notPublic],
-  [{ type: 'tcp' }, '/type', 'must be one of http, ping'],
+  [{ type: 'pigeon' }, '/type', `must be one of ${monitorTypes.join(', ')}`],
   [{ friendly_name: '' }, '/friendly_name', 'must have at least 1 character'],
   [{ friendly_name: 'x'.repeat(101) }, '/friendly_name', 'must have at most 100 characters'],
   [{ friendly_name: ' \u00a0\u3000' }, '/friendly_name', blankName],

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sendDuringTransaction } from '../../support/database.ts';
 import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { createMonitor } from '../factories.ts';
+import { createMonitor, monitorTypes } from '../factories.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -24,6 +25,38 @@ async function stateVersion(id: number): Promise<number | undefined> {
   );
   return row?.state_version;
 }
+
+// On the embedded database a request cannot wait for a transaction.
+test.runIf(process.env.TEST_DATABASE_URL).each([{ url: 'https://other.example.org/' }, { is_active: false }])(
+  'resolves an incident that the engine opens while the update %j waits for it',
+  async (json) => {
+    const { id, path } = await createMonitor(user);
+    const { status } = await sendDuringTransaction(
+      service.database,
+      user.id,
+      async (em) => {
+        await em.execute(`update monitors set status = 'down' where id = ?`, [id], 'run');
+        await em.execute(
+          `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503')`,
+          [user.id, id],
+          'run',
+        );
+      },
+      () => user.api.put(path, { json }),
+    );
+    expect(status).toBe(200);
+    const { body } = await user.api.get(`${path}/incidents`);
+    expect(body.data.map((incident: { status: string }) => incident.status)).toEqual(['resolved']);
+  },
+);
+
+test('concurrent changes of the target all succeed', async () => {
+  const { path } = await createMonitor(user);
+  const urls = Array.from({ length: 20 }, (_, n) => `https://site-${n}.example.org/`);
+  const responses = await Promise.all(urls.map((url) => user.api.put(path, { json: { url } })));
+  expect(responses.map(({ status }) => status)).toEqual(urls.map(() => 200));
+  expect(urls).toContain((await user.api.get(path)).body.data.url);
+});
 
 describe('fields', () => {
   test.each([
@@ -54,8 +87,8 @@ describe('fields', () => {
     [{ friendly_name: ' \u3000' }, 'must contain a character other than spaces, and no control characters'],
     [{ url: null }, 'must be a string'],
     [{ url: '' }, 'must have at least 1 character'],
-    [{ type: null }, 'must be one of http, ping'],
-    [{ type: '' }, 'must be one of http, ping'],
+    [{ type: null }, `must be one of ${monitorTypes.join(', ')}`],
+    [{ type: '' }, `must be one of ${monitorTypes.join(', ')}`],
     [{ interval: null }, 'must be an integer'],
     [{ interval: '' }, 'must be an integer'],
     [{ is_active: null }, 'must be true or false'],

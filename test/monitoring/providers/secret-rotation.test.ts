@@ -5,6 +5,7 @@ import { keyOf, SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { countByKey, rotateSecrets } from '../../../src/monitoring/providers/secret-rotation.ts';
 import { createDatabase } from '../../support/database.ts';
+import { sql } from '../../support/statement.ts';
 
 const keys = { older: randomBytes(32), newer: randomBytes(32), lost: randomBytes(32) };
 const older = new SecretCipher([keys.older]);
@@ -27,46 +28,43 @@ let nextId = 0;
 /** Stores a Telegram or Slack provider, encrypted by this cipher. Returns its id. */
 async function store(userId: number, cipher: SecretCipher, type: 'telegram' | 'slack' = 'telegram'): Promise<number> {
   const id = ++nextId;
-  const secret = cipher.encrypt(`secret ${id}`, {
-    userId,
-    table: 'providers',
-    row: id,
-    field: type === 'telegram' ? 'token' : 'webhook_url',
-  });
-  const sql =
-    type === 'telegram'
-      ? `insert into providers (id, user_id, provider_type, chat_id, token_encrypted, token_mask) values (?, ?, 'telegram', '1', ?, '****')`
-      : `insert into providers (id, user_id, provider_type, webhook_url_encrypted, webhook_url_mask) values (?, ?, 'slack', ?, '****')`;
-  await database.asUser(userId, (em) => em.execute(sql, [id, userId, secret], 'run'));
+  const field = type === 'telegram' ? 'token' : 'webhook_url';
+  const encrypted = cipher.encrypt(`secret ${id}`, { userId, table: 'providers', row: id, field });
+  const settings = { chat_id: '1', [field]: { encrypted, mask: '****' } };
+  const sql = 'insert into providers (id, user_id, provider_type, settings) values (?, ?, ?, ?::jsonb)';
+  await database.asUser(userId, (em) => em.execute(sql, [id, userId, type, JSON.stringify(settings)], 'run'));
   return id;
 }
 
 interface Stored {
   id: number;
   user_id: number;
-  token_encrypted: string | null;
-  webhook_url_encrypted: string | null;
+  field: string;
+  encrypted: string;
   version: number;
 }
 
 const readAll = () =>
   database.asEngine((em) =>
-    em.execute<Stored[]>('select id, user_id, token_encrypted, webhook_url_encrypted, version from providers order by id'),
+    em.execute<Stored[]>(
+      `select id, user_id, key as field, value ->> 'encrypted' as encrypted, version
+         from providers, jsonb_each(settings) where jsonb_typeof(value) = 'object' order by id`,
+    ),
   );
 
-function decrypt({ id, user_id, token_encrypted, webhook_url_encrypted }: Stored, cipher: SecretCipher): string {
-  const location = { userId: user_id, table: 'providers', row: id, field: token_encrypted ? 'token' : 'webhook_url' };
-  return cipher.decrypt(token_encrypted ?? webhook_url_encrypted ?? '', location);
+function decrypt({ id, user_id, field, encrypted }: Stored, cipher: SecretCipher): string {
+  return cipher.decrypt(encrypted, { userId: user_id, table: 'providers', row: id, field });
 }
 
-test('every column with an encrypted secret is covered', async () => {
+test('only settings can contain a secret: a new column must be added to the rotation', async () => {
   const columns = await database.asEngine((em) =>
     em.execute<{ name: string }[]>(
       `select c.relname || '.' || attname as name from pg_attribute join pg_class c on c.oid = attrelid
-        where relnamespace = 'public'::regnamespace and attname like '%\\_encrypted' order by 1`,
+        where relnamespace = 'public'::regnamespace and relkind = 'r'
+          and (attname like '%encrypted%' or atttypid = 'jsonb'::regtype) order by 1`,
     ),
   );
-  expect(columns.map(({ name }) => name)).toEqual(['providers.token_encrypted', 'providers.webhook_url_encrypted']);
+  expect(columns.map(({ name }) => name)).toEqual(['monitors.settings', 'providers.settings']);
 });
 
 test('encrypts the secrets of all users with the newest key, in batches, and reports progress', async () => {
@@ -100,11 +98,7 @@ test('reports what it cannot decrypt, leaves it unchanged, and continues', async
   const id = await store(users[1] ?? 0, older);
   // A ciphertext that was copied from another row is not bound to this one.
   await database.asUser(users[1] ?? 0, (em) =>
-    em.execute(
-      'update providers set token_encrypted = (select token_encrypted from providers where id = ?) where id = ?',
-      [id, moved],
-      'run',
-    ),
+    em.execute('update providers set settings = (select settings from providers where id = ?) where id = ?', [id, moved], 'run'),
   );
   const before = await readAll();
   const result = await rotateSecrets(database, both);
@@ -121,7 +115,7 @@ test('reports what it cannot decrypt, leaves it unchanged, and continues', async
   for (const provider of [unknown, moved]) {
     expect(after.find((row) => row.id === provider)).toEqual(before.find((row) => row.id === provider));
   }
-  expect(keyOf(after.find((row) => row.id === id)?.token_encrypted ?? '')).toBe(newer.newestKey);
+  expect(keyOf(after.find((row) => row.id === id)?.encrypted ?? '')).toBe(newer.newestKey);
   await database.asUser(users[0] ?? 0, (em) => em.execute('delete from providers where id = ?', [unknown], 'run'));
   await database.asUser(users[1] ?? 0, (em) => em.execute('delete from providers where id = ?', [moved], 'run'));
 });
@@ -130,12 +124,18 @@ test('does not overwrite a secret that changes after it was read', async () => {
   const userId = users[0] ?? 0;
   const id = await store(userId, older);
   const replacement = both.encrypt('replaced', { userId, table: 'providers', row: id, field: 'token' });
-  const { asUser } = database;
-  database.asUser = async (user, work) => {
-    database.asUser = asUser;
-    await database.asUser(userId, (em) => em.execute('update providers set token_encrypted = ? where id = ?', [replacement, id], 'run'));
-    return asUser.call(database, user, work) as never;
+  const { query } = database;
+  database.query = (user) => {
+    database.query = query;
+    const replace = sql(`update providers set settings = jsonb_set(settings, '{token,encrypted}', to_jsonb($1::text)) where id = $2`, [
+      replacement,
+      id,
+    ]);
+    return async (...statements) => {
+      await query.call(database, userId)(replace);
+      return query.call(database, user)(...statements);
+    };
   };
   expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
-  expect((await readAll()).find((row) => row.id === id)?.token_encrypted).toBe(replacement);
+  expect((await readAll()).find((row) => row.id === id)?.encrypted).toBe(replacement);
 });

@@ -91,7 +91,7 @@ test('returns 429 after 5 tests of a provider per minute and after 20 tests of a
 
 test('SMS tests count toward the limit of SMS per day, also after the provider was created again; beyond it, returns 429', async () => {
   const limited = await startService(
-    { delivery: receivers.delivery, smsPerUserPerDay: 2 },
+    { delivery: { ...receivers.delivery, smsPerUserPerDay: 2 } },
     { database: service.database, net: receivers.net },
   );
   const { api } = await limited.createUser();
@@ -117,7 +117,7 @@ test('SMS tests count toward the limit of SMS per day, also after the provider w
 
 test('returns 503 for SMS if the operator has disabled it with a limit of 0', async () => {
   const disabled = await startService(
-    { delivery: receivers.delivery, smsPerUserPerDay: 0 },
+    { delivery: { ...receivers.delivery, smsPerUserPerDay: 0 } },
     { database: service.database, net: receivers.net },
   );
   const { api } = await disabled.createUser();

@@ -60,9 +60,9 @@ describe('fields', () => {
     ['sms', 'phone_number', '', 'must be a phone number in E.164 format, such as +15005550006'],
     ['email', 'provider_type', 'sms', 'cannot be changed from email'],
     ['slack', 'provider_type', 'email', 'cannot be changed from slack'],
-    ['email', 'provider_type', 'pigeon', 'must be one of email, slack, telegram, sms'],
-    ['email', 'provider_type', null, 'must be one of email, slack, telegram, sms'],
-    ['email', 'provider_type', '', 'must be one of email, slack, telegram, sms'],
+    ['email', 'provider_type', 'pigeon', `must be one of ${providerTypes.join(', ')}`],
+    ['email', 'provider_type', null, `must be one of ${providerTypes.join(', ')}`],
+    ['email', 'provider_type', '', `must be one of ${providerTypes.join(', ')}`],
     ['email', 'id', 'first', 'must be an integer'],
     ['email', 'id', null, 'must be an integer'],
     ['email', 'created_at', 'yesterday', 'must be a date and time such as 2099-12-31T00:00:00Z'],
@@ -90,7 +90,7 @@ describe('sending back what was read', () => {
     const { id, path } = await createProvider(user, type);
     const secrets = () =>
       service.database.asUser(user.id, (em) =>
-        em.execute('select token_encrypted, webhook_url_encrypted from providers where id = ?', [id]),
+        em.execute(`select settings -> 'token' as token, settings -> 'webhook_url' as webhook from providers where id = ?`, [id]),
       );
     const stored = await secrets();
     const { data } = (await user.api.get(path)).body;
@@ -131,7 +131,7 @@ describe('secrets', () => {
     const { id, path } = await createProvider(user, type);
     const encrypted = async () => {
       const [row] = await service.database.asUser(user.id, (em) =>
-        em.execute<{ value: string }[]>(`select ${field}_encrypted as value from providers where id = ?`, [id]),
+        em.execute<{ value: string }[]>(`select settings -> '${field}' ->> 'encrypted' as value from providers where id = ?`, [id]),
       );
       return row?.value;
     };

@@ -1,4 +1,4 @@
-import { truncate } from './redact.ts';
+import { truncate } from '../redact.ts';
 
 // The GSM 03.38 alphabet. A segment has 160 characters; those of the extended alphabet count twice.
 const gsm =

@@ -1,20 +1,28 @@
 import { z } from 'zod';
-import type { DeliverySettings } from '../../config/config.ts';
-import { anywhere } from '../../net/resolve.ts';
-import { type Channel, type Limits, notConfigured, type Targets } from './channel.ts';
-import { type ParsedResponse, parseJson, post } from './post.ts';
+import { anywhere } from '../../../net/resolve.ts';
+import { type Channel, type ChannelDeps, type ChannelSettings, notConfigured } from '../channel.ts';
+import { type ParsedResponse, parseJson, post } from '../post.ts';
 import { fitOneSegment } from './sms-text.ts';
 
 /** Sends SMS through Twilio's Messages API. The operator sets its URL, so every address is allowed. */
-export function smsChannel(settings: DeliverySettings, limits: Limits): Channel<Targets['sms']> {
-  const { twilioApiUrl, twilioAccountSid, twilioAuthToken, smsFrom } = settings;
-  const missing = [!twilioAccountSid && 'TWILIO_ACCOUNT_SID', !twilioAuthToken && 'TWILIO_AUTH_TOKEN', !smsFrom && 'SMS_FROM'].find(
-    (setting) => setting,
-  );
+export function smsChannel({ settings, limits }: ChannelDeps): Channel<ChannelSettings<'sms'>> {
+  const { twilioApiUrl, twilioAccountSid, twilioAuthToken, smsFrom, smsPerUserPerDay } = settings;
+  const required = {
+    SMS_PER_USER_PER_DAY: smsPerUserPerDay,
+    TWILIO_ACCOUNT_SID: twilioAccountSid,
+    TWILIO_AUTH_TOKEN: twilioAuthToken,
+    SMS_FROM: smsFrom,
+  };
+  const missing = Object.entries(required).find(([, value]) => !value)?.[0];
   return {
-    missingSetting: () => missing || undefined,
-    async send({ phoneNumber }, { text }) {
-      if (!twilioAccountSid || !twilioAuthToken || !smsFrom) throw notConfigured(missing || 'SMS_FROM');
+    name: 'SMS',
+    receiver: 'the SMS service',
+    fields: { phone_number: 'plain' },
+    acceptsEmoji: false, // An emoji would switch the message to UCS-2, which fits less than half as much text.
+    perUserPerDay: smsPerUserPerDay,
+    missingSetting: () => missing,
+    async send({ phone_number: phoneNumber }, { text }) {
+      if (!twilioAccountSid || !twilioAuthToken || !smsFrom) throw notConfigured(missing ?? 'SMS_FROM');
       const credentials = Buffer.from(`${twilioAccountSid}:${twilioAuthToken}`).toString('base64');
       const request = {
         service: 'Twilio',

@@ -1,20 +1,21 @@
 import { z } from 'zod';
-import type { DeliverySettings } from '../../config/config.ts';
-import { anywhere } from '../../net/resolve.ts';
-import type { Channel, Limits, Targets } from './channel.ts';
-import { type ParsedResponse, parseJson, post } from './post.ts';
-import { truncate } from './redact.ts';
+import { anywhere } from '../../../net/resolve.ts';
+import type { Channel, ChannelDeps, ChannelSettings } from '../channel.ts';
+import { type ParsedResponse, parseJson, post } from '../post.ts';
+import { truncate } from '../redact.ts';
 
 const maxTextLength = 4096;
 
 /** Sends to a chat through the Bot API. The operator sets its URL, so every address is allowed. */
-export function telegramChannel(
-  { telegramApiUrl }: Pick<DeliverySettings, 'telegramApiUrl'>,
-  limits: Limits,
-): Channel<Targets['telegram']> {
+export function telegramChannel({ settings: { telegramApiUrl }, limits }: ChannelDeps): Channel<ChannelSettings<'telegram'>> {
   return {
+    name: 'Telegram',
+    receiver: 'Telegram',
+    fields: { chat_id: 'plain', token: 'secret' },
+    acceptsEmoji: true,
+    normalize: ({ chat_id, ...others }) => ({ ...others, ...(chat_id !== undefined && { chat_id: String(chat_id) }) }),
     missingSetting: () => undefined,
-    async send({ chatId, token }, { text }) {
+    async send({ chat_id: chatId, token }, { text }) {
       const message = {
         chat_id: chatId,
         text: truncate(text, maxTextLength, '…'), // Without parse_mode it is plain text.

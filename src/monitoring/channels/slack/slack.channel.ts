@@ -1,13 +1,20 @@
-import type { DeliverySettings } from '../../config/config.ts';
-import type { Net } from '../../net/resolve.ts';
-import { type Channel, DeliveryFailed, type Limits, type Targets } from './channel.ts';
-import { post } from './post.ts';
+import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed } from '../channel.ts';
+import { post } from '../post.ts';
+import { secretsOfWebhook } from '../redact.ts';
 
 /** Posts to an incoming webhook. The URL comes from users, so only the hosts in the settings are allowed. */
-export function slackChannel({ slackHosts }: Pick<DeliverySettings, 'slackHosts'>, net: Net, limits: Limits): Channel<Targets['slack']> {
+export function slackChannel({ settings: { slackHosts }, net, limits }: ChannelDeps): Channel<ChannelSettings<'slack'>> {
   return {
+    name: 'Slack',
+    receiver: 'Slack',
+    fields: { webhook_url: 'secret', channel: 'optional', username: 'optional' },
+    acceptsEmoji: true,
+    check({ webhook_url }) {
+      const message = webhook_url === undefined ? undefined : webhookError(webhook_url, slackHosts);
+      return message === undefined ? [] : [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];
+    },
     missingSetting: () => undefined,
-    async send({ webhookUrl, channel, username }, { text }) {
+    async send({ webhook_url: webhookUrl, channel, username }, { text }) {
       // Checked again, because the settings may have changed since it was stored.
       const error = webhookError(webhookUrl, slackHosts);
       if (error) throw new DeliveryFailed(`The Slack webhook URL ${error}.`, { permanent: true });
@@ -24,7 +31,7 @@ export function slackChannel({ slackHosts }: Pick<DeliverySettings, 'slackHosts'
         url: webhookUrl,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),
-        secrets: secretsOf(webhookUrl),
+        secrets: secretsOfWebhook(webhookUrl),
         // Slack returns "ok", but compatible services return other texts. Only the status is checked.
         parse: (body: string) => ({ accepted: true, message: body }),
       };
@@ -34,7 +41,7 @@ export function slackChannel({ slackHosts }: Pick<DeliverySettings, 'slackHosts'
 }
 
 /** Validates a webhook URL. Returns the message of a validation error, or undefined. The path is not checked: Slack may change it. */
-export function webhookError(text: string, hosts: readonly string[]): string | undefined {
+function webhookError(text: string, hosts: readonly string[]): string | undefined {
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
   if (url?.protocol !== 'https:' || !hosts.includes(url.hostname)) return `must be an https URL on ${hosts.join(' or ')}`;
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
@@ -43,9 +50,3 @@ export function webhookError(text: string, hosts: readonly string[]): string | u
 
 // Unescaped, a monitor's name could notify everybody in the channel: <!channel>.
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
-/** Everybody who knows the path can post, so it is a secret. So are its longer segments; short ones are words such as "services". */
-function secretsOf(webhookUrl: string): string[] {
-  const { pathname, search } = new URL(webhookUrl);
-  return [pathname + search, ...`${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length > 8)].filter((part) => part !== '/');
-}

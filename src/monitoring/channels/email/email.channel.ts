@@ -1,23 +1,27 @@
-import type { DeliverySettings } from '../../config/config.ts';
-import type { Mailbox } from '../../config/setting-values.ts';
-import { NetworkError, toNetworkError } from '../../net/network-error.ts';
-import { type SmtpError, submitMail } from '../../net/smtp.ts';
-import { type Channel, DeliveryFailed, type Limits, type Message, notConfigured, type Targets } from './channel.ts';
-import { quoteSafely } from './redact.ts';
+import escapeHtml from 'escape-html';
+import type { Mailbox } from '../../../config/setting-values.ts';
+import { NetworkError, toNetworkError } from '../../../net/network-error.ts';
+import { type SmtpError, submitMail } from '../../../net/smtp.ts';
+import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed, type Message, notConfigured } from '../channel.ts';
+import { quoteSafely } from '../redact.ts';
 
 /** Sends mail through the operator's mail server. */
-export function emailChannel({ smtpUrl, mailFrom }: DeliverySettings, limits: Limits): Channel<Targets['email']> {
+export function emailChannel({ settings: { smtpUrl, mailFrom }, limits }: ChannelDeps): Channel<ChannelSettings<'email'>> {
   return {
+    name: 'E-mail',
+    receiver: 'the mail server',
+    fields: { recipient_email: 'plain' },
+    acceptsEmoji: true,
     missingSetting() {
       if (!smtpUrl) return 'SMTP_URL';
       return mailFrom ? undefined : 'MAIL_FROM';
     },
-    async send({ recipientEmail }, message) {
+    async send({ recipient_email: recipient }, message) {
       if (!smtpUrl) throw notConfigured('SMTP_URL');
       if (!mailFrom) throw notConfigured('MAIL_FROM');
-      if (!isSingleAddress(recipientEmail)) throw new DeliveryFailed('The recipient is not a single e-mail address.', { permanent: true });
+      if (!isSingleAddress(recipient)) throw new DeliveryFailed('The recipient is not a single e-mail address.', { permanent: true });
       try {
-        await submitMail(smtpUrl, composeMail(mailFrom, recipientEmail, message), limits);
+        await submitMail(smtpUrl, composeMail(mailFrom, recipient, message), limits);
       } catch (error) {
         throw classifyError(error as SmtpError, smtpUrl);
       }
@@ -48,8 +52,9 @@ function composeMail(from: Mailbox, recipient: string, { id, subject, text }: Me
 
 /** The same text as HTML, with paragraphs and line breaks only. */
 function toHtml(text: string): string {
-  const escaped = text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-  const paragraphs = escaped.split(/\n{2,}/).map((paragraph) => `<p>${paragraph.replaceAll('\n', '<br>')}</p>`);
+  const paragraphs = escapeHtml(text)
+    .split(/\n{2,}/)
+    .map((paragraph) => `<p>${paragraph.replaceAll('\n', '<br>')}</p>`);
   return `<!doctype html>\n<html><body style="font-family: sans-serif">\n${paragraphs.join('\n')}\n</body></html>\n`;
 }
 

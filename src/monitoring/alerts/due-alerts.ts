@@ -1,0 +1,207 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import { jsonRows } from '../../db/json-rows.ts';
+import { prepare, type Query } from '../../db/statement.ts';
+import { type Tables, tables } from '../../db/tables.ts';
+import type { ProviderType } from '../channels/channel.ts';
+import type { ProviderEntity } from '../providers/provider.entity.ts';
+import type { AlertEntity } from './alert.entity.ts';
+
+/** How long an alert is leased. It is longer than any attempt takes; afterwards another process can try. */
+const leaseSeconds = 60;
+/** How many alerts of a provider are leased together. They are sent one after the other. */
+const alertsPerLease = 10;
+/** The number of users that are visited at most to find providers. */
+const maxVisited = 1000;
+
+type AlertTables = Tables<typeof AlertEntity | typeof ProviderEntity>;
+
+const db = tables<typeof AlertEntity | typeof ProviderEntity>();
+const now = sql<Date>`app_now()`;
+// A literal, because the partial indexes cannot be used for a parameter.
+const pending = sql.lit<'pending'>('pending');
+
+/** Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed. */
+function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom'>) {
+  return from
+    .selectFrom('alerts as a')
+    .where('a.status', '=', pending)
+    .where('a.next_attempt_at', '<=', now)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('alerts as earlier')
+            .select(sql.lit(1).as('found'))
+            .whereRef('earlier.user_id', '=', 'a.user_id')
+            .whereRef('earlier.incident_id', '=', 'a.incident_id')
+            .whereRef('earlier.provider_id', '=', 'a.provider_id')
+            .whereRef('earlier.id', '<', 'a.id')
+            .where('earlier.status', '=', pending),
+        ),
+      ),
+    )
+    .orderBy('a.next_attempt_at');
+}
+
+export interface WaitingProvider {
+  userId: number;
+  providerId: number;
+  channel: ProviderType;
+}
+
+export interface WaitingProviders {
+  /** Those whose alerts have waited longest come first. */
+  providers: WaitingProvider[];
+  /** Where the search continues next time. */
+  continueAfter: number;
+}
+
+/** Each step of the recursion jumps to the next user in the index, past the other alerts of the user before. */
+const selectWaitingProviders = prepare((given: { busyProviders: number[]; afterUserId: number }) => {
+  const ofPending = db.selectFrom('alerts as a').select('a.user_id').where('a.status', '=', pending);
+  const next = ofPending.orderBy('a.user_id').limit(sql.lit(1));
+  return db
+    .withRecursive('visited(user_id)', (recursive) =>
+      recursive
+        .selectFrom(next.where('a.user_id', '>', given.afterUserId).as('first'))
+        .select(sql<number | null>`user_id`.as('user_id'))
+        .unionAll(
+          recursive
+            .selectFrom('visited as v')
+            .where('v.user_id', 'is not', null)
+            .select(next.where('a.user_id', '>', sql.ref<number>('v.user_id')).as('user_id')),
+        ),
+    )
+    .selectFrom((from) =>
+      from
+        .selectFrom('visited')
+        .select(sql<number>`user_id`.as('user_id'))
+        .where('user_id', 'is not', null)
+        .limit(sql.lit(maxVisited))
+        .as('v'),
+    )
+    .leftJoinLateral(
+      (from) =>
+        from
+          .selectFrom('providers as p')
+          .crossJoinLateral((due) =>
+            selectDue(due)
+              .select('a.next_attempt_at as at')
+              .where('a.user_id', '=', sql.ref<number>('p.user_id'))
+              .where('a.provider_id', '=', sql.ref<number>('p.id'))
+              .limit(sql.lit(1))
+              .as('due'),
+          )
+          .select(['p.id', 'p.provider_type', 'due.at'])
+          .whereRef('p.user_id', '=', 'v.user_id')
+          .where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)
+          .as('p'),
+      (join) => join.onTrue(),
+    )
+    .select(['v.user_id as userId', 'p.id as providerId', 'p.provider_type as channel'])
+    .orderBy('p.at');
+});
+
+/**
+ * Finds providers with due alerts. It visits the users who have pending alerts one by one, starting after `afterUserId`, so that
+ * thousands of alerts of one user do not hide those of the others.
+ */
+export async function findWaitingProviders(
+  query: Query,
+  request: { busyProviders: number[]; afterUserId: number },
+): Promise<WaitingProviders> {
+  const [rows] = await query(selectWaitingProviders(request));
+  const visited = new Set(rows.map(({ userId }) => userId));
+  return {
+    providers: rows.flatMap(({ userId, providerId, channel }) =>
+      providerId === null || channel === null ? [] : [{ userId, providerId, channel }],
+    ),
+    continueAfter: visited.size === maxVisited ? Math.max(...visited) : 0,
+  };
+}
+
+export interface LeasedAlert extends WaitingProvider {
+  id: number;
+  subject: string;
+  body: string;
+  attempts: number;
+  ageSeconds: number;
+  /** Whether it was counted by an earlier attempt. */
+  isCounted: boolean;
+  /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
+  endsSentAlert: boolean;
+  token: number;
+}
+
+const leaseDue = prepare((given: { providers: string }) =>
+  db
+    .with(
+      (cte) => cte('due').materialized(),
+      (cte) =>
+        cte
+          .selectFrom(jsonRows(given.providers, 'chosen', { userId: 'bigint', providerId: 'bigint', channel: 'text' }))
+          .crossJoinLateral((from) =>
+            selectDue(from)
+              .select('a.id')
+              .where('a.user_id', '=', sql.ref<number>('chosen.userId'))
+              .where('a.provider_id', '=', sql.ref<number>('chosen.providerId'))
+              .limit(sql.lit(alertsPerLease))
+              .forUpdate('a')
+              .skipLocked()
+              .as('next'),
+          )
+          .select(['next.id', sql<ProviderType>`chosen.channel`.as('channel')]),
+    )
+    .updateTable('alerts as a')
+    .from('due')
+    .set({
+      next_attempt_at: sql`${now} + ${sql.lit(leaseSeconds)} * interval '1 second'`,
+      lease_token: sql`nextval('claim_tokens')`,
+      attempts: sql`attempts + 1`,
+    })
+    .whereRef('a.id', '=', 'due.id')
+    // The array tells the planner that the update concerns few rows.
+    .where(sql<boolean>`a.id = any (array(select id from due))`)
+    .returning(['a.id', 'a.user_id as userId', 'a.provider_id as providerId', 'due.channel', 'a.subject', 'a.body', 'a.attempts'])
+    .returning(({ and, eb, exists, selectFrom }) => [
+      sql<number>`extract(epoch from ${now} - a.created_at)::float8`.as('ageSeconds'),
+      sql<number>`a.lease_token`.as('token'),
+      sql<boolean>`a.counted_at is not null`.as('isCounted'),
+      and([
+        eb('a.kind', '=', sql.lit('recovered')),
+        exists(
+          selectFrom('alerts as down')
+            .select(sql.lit(1).as('found'))
+            .whereRef('down.user_id', '=', 'a.user_id')
+            .where('down.status', '=', sql.lit('sent'))
+            .whereRef('down.incident_id', '=', 'a.incident_id')
+            .whereRef('down.provider_id', '=', 'a.provider_id')
+            .where('down.kind', '=', sql.lit('down')),
+        ),
+      ])
+        .$castTo<boolean>()
+        .as('endsSentAlert'),
+    ]),
+);
+
+/** Leases due alerts of these providers. */
+export async function leaseAlerts(query: Query, providers: WaitingProvider[]): Promise<LeasedAlert[]> {
+  if (providers.length === 0) return [];
+  const [leased] = await query(leaseDue({ providers: JSON.stringify(providers) }));
+  return leased;
+}
+
+/** Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, or the lease expired. */
+export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
+  db.selectFrom('alerts').select('id').where('id', '=', id).where('lease_token', '=', token).where('next_attempt_at', '>', now),
+);
+
+/** Selects the time until the next attempt, including that until the next lease expires. Alerts that are due are not considered. */
+export const selectNextAttempt = prepare(() =>
+  db
+    .selectFrom('alerts')
+    .select(sql<number>`extract(epoch from next_attempt_at - ${now})::float8`.as('seconds'))
+    .where('status', '=', pending)
+    .where('next_attempt_at', '>', now)
+    .orderBy('next_attempt_at')
+    .limit(sql.lit(1)),
+);

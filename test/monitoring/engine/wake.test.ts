@@ -1,0 +1,221 @@
+// The engines and dispatchers here sleep for an hour unless they are woken, so that a test passes only if something wakes them.
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
+import { Engine } from '../../../src/monitoring/engine/engine.ts';
+import { recordResults } from '../../../src/monitoring/engine/record.ts';
+import { listenForWork, wakeEngine } from '../../../src/monitoring/wake.ts';
+import { parseRanges } from '../../../src/net/addresses.ts';
+import { Pinger } from '../../../src/net/ping.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { ownerUrlOf, reopen } from '../../support/database.ts';
+import { startReceivers } from '../../support/receivers.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
+import { createMonitor } from '../factories.ts';
+import { claimOf, makeOverdue } from './due-monitors.ts';
+
+const maxSleepMs = 3_600_000;
+const log = pino({ level: 'silent' });
+const nobody = { wake() {} };
+
+let service: TestService;
+let database: Database;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService({ netAllow: ['127.0.0.0/8'] });
+  database = service.database;
+});
+beforeEach(async () => {
+  await database.asEngine((em) => em.execute('update monitors set next_check_at = null', [], 'run'));
+  user = await service.createUser();
+});
+afterAll(() => service.stop());
+
+/** Another process that uses the same database. */
+async function openOther(): Promise<Database> {
+  const other = await reopen(database);
+  if (other !== database) onTestFinished(() => other.close());
+  return other;
+}
+
+/** A database that counts the transactions of the engine. */
+function countTransactions() {
+  let count = 0;
+  const asEngine: Database['asEngine'] = async (work) => {
+    const result = await database.asEngine(work);
+    count++;
+    return result;
+  };
+  return { counting: { asEngine } as Database, transactions: () => count };
+}
+
+describe('engine', () => {
+  let target: WebServer;
+
+  beforeEach(async () => {
+    target = await startWebServer();
+    onTestFinished(() => target.close());
+  });
+
+  /** Starts an engine, and resolves when it has found nothing to do and sleeps. */
+  async function startEngine(): Promise<Engine> {
+    const { counting, transactions } = countTransactions();
+    const net = { allow: parseRanges(['127.0.0.0/8']) };
+    const engine = new Engine({
+      database: counting,
+      net,
+      pinger: new Pinger(Promise.resolve(undefined)),
+      log,
+      metrics: createMetrics(),
+      maxSleepMs,
+    });
+    engine.start();
+    onTestFinished(() => engine.stop());
+    await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
+    return engine;
+  }
+
+  const schedule = (where: Database, id: number, when: string, ...others: ReturnType<typeof wakeEngine>[]) =>
+    where.asEngine(async (em) => {
+      await em.execute(`update monitors set next_check_at = now() + ?::interval where id = ?`, [when, id], 'run');
+      await queryInTransaction(em)(...others);
+    });
+  const checks = () => target.requests.length;
+
+  async function createUnscheduledMonitor(): Promise<number> {
+    const { id } = await createMonitor(user, { url: target.url });
+    await database.asEngine((em) => em.execute('update monitors set next_check_at = null where id = ?', [id], 'run'));
+    return id;
+  }
+
+  test('wakes when the next monitor is due', async () => {
+    const id = await createUnscheduledMonitor();
+    await schedule(database, id, '2 seconds');
+    await startEngine();
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test('records the result of a check, and repeats a failed one when that is due', async () => {
+    target.script = scripts.respond('broken', 503);
+    const id = await createUnscheduledMonitor();
+    await schedule(database, id, '0 seconds');
+    await startEngine();
+    await expect.poll(checks, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
+    const status = async () => (await user.api.get(`/api/monitors/${id}`)).body.data.status;
+    await expect.poll(status, { timeout: 10_000 }).toBe('down');
+  });
+
+  test('is woken by a transaction of another process that schedules a monitor', async () => {
+    const id = await createUnscheduledMonitor();
+    const engine = await startEngine();
+    await listenForWork(database, { engine, dispatcher: nobody });
+    await schedule(await openOther(), id, '0 seconds', wakeEngine({}));
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['creates', async () => void (await createMonitor(user, { url: target.url }))],
+    [
+      'resumes',
+      async () => {
+        const { path } = await createMonitor(user, { url: target.url, is_active: false });
+        await user.api.put(path, { json: { is_active: true } });
+      },
+    ],
+  ])('is woken by a request that %s a monitor', async (_, send) => {
+    const engine = await startEngine();
+    await listenForWork(database, { engine, dispatcher: nobody });
+    await send();
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test.runIf(process.env.TEST_DATABASE_URL)('is woken when the lost connection for notifications is back', async () => {
+    const id = await createUnscheduledMonitor();
+    const engine = await startEngine();
+    await listenForWork(database, { engine, dispatcher: nobody });
+    await schedule(database, id, '0 seconds');
+    const owner = new pg.Client({ connectionString: ownerUrlOf(database) });
+    await owner.connect();
+    await owner.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'sitekeeper listener'`,
+    );
+    await owner.end();
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+});
+
+describe('dispatcher', () => {
+  let receivers: Awaited<ReturnType<typeof startReceivers>>;
+
+  beforeAll(async () => {
+    receivers = await startReceivers();
+  });
+  afterAll(() => receivers.close());
+
+  async function startDispatcher(): Promise<Dispatcher> {
+    const { counting, transactions } = countTransactions();
+    const dispatcher = new Dispatcher({
+      database: counting,
+      channels: createChannels(receivers.delivery, receivers.net),
+      cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+      log,
+      metrics: createMetrics(),
+      maxSleepMs,
+    });
+    dispatcher.start();
+    onTestFinished(() => dispatcher.stop());
+    await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
+    return dispatcher;
+  }
+
+  /** Opens an incident of a new monitor that alerts a provider, as an engine in another process does. */
+  async function openIncident(): Promise<void> {
+    const { id, path } = await createMonitor(user);
+    const { body } = await user.api.post('/api/providers', { json: receivers.providers.telegram });
+    await user.api.post(`${path}/notifications`, { json: { provider_id: body.data.id } });
+    const other = await openOther();
+    await other.asEngine(async (em) => {
+      await makeOverdue(em, user.id);
+      const claims = await claimOf(em, user.id, 1);
+      expect(claims.map((claim) => claim.id)).toEqual([id]);
+      const result = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
+      const completed = claims.map((claim) => ({
+        claim: { ...claim, state: { status: 'up', failures: 2 } as const },
+        result,
+        startedMs: performance.now(),
+      }));
+      expect(await recordResults(queryInTransaction(em), completed)).toEqual({ accepted: 1, hasAlerts: true });
+    });
+  }
+
+  test('is woken by a transaction of another process that queues an alert', async () => {
+    const dispatcher = await startDispatcher();
+    await listenForWork(database, { engine: nobody, dispatcher });
+    const before = receivers.received().telegram.length;
+    await openIncident();
+    await expect.poll(() => receivers.received().telegram.length, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('wakes when the next attempt is due', async () => {
+    const respond = receivers.telegram.script;
+    onTestFinished(() => {
+      receivers.telegram.script = respond;
+    });
+    const before = receivers.telegram.requests.length;
+    const attempts = () => receivers.telegram.requests.length - before;
+    receivers.telegram.script = (request, response) => (attempts() > 2 ? respond : scripts.respond('oops', 500))(request, response);
+    await openIncident();
+    await startDispatcher();
+    await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+    const pending = () =>
+      database.asUser(user.id, (em) => em.execute<unknown[]>(`select from alerts where status = 'pending'`)).then(({ length }) => length);
+    await expect.poll(pending, { timeout: 10_000 }).toBe(0);
+  });
+});
