@@ -52,7 +52,7 @@ export class ProblemError extends Error {
   readonly code: ProblemCode;
 
   constructor(code: ProblemCode, detail: string, options?: ErrorOptions) {
-    // Nothing reads the stack. Capturing it takes 12 to 19 % more CPU time for a 401, and 5 % more for a 422.
+    // Nothing reads the stack. Capturing it takes 7 to 19 % more CPU time for a 401, and 5 % more for a 422.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(detail, options);
