@@ -10,8 +10,8 @@ const maxWaiting = 256;
  * So only as many run at a time as keep the database busy.
  */
 const maxQueries = 32;
-/** Slow searches of one user leave this many connections for others. */
-const leftForOthers = 2;
+/** Slow searches of one user leave this many connections for others, beside the one in reserve for reads. */
+const leftForOthers = 1;
 /** The part of the connections that the engine can use at a time. */
 const engineShare = 0.3;
 

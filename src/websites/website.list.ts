@@ -93,7 +93,7 @@ function prepareCount(query: ListQuery) {
 }
 
 /** Counts all websites of the caller by reading the number that the database maintains. */
-export const countAll = prepare(() => tables().selectNoFrom(sql<number>`(select website_count from users)`.as('total')));
+export const countAll = prepare(() => sql<{ total: number }>`select website_count as total from users`);
 
 function selectMatches({ search, favorite }: ListQuery, given: Given) {
   let matches = tables<typeof WebsiteEntity>().selectFrom('websites');

@@ -44,7 +44,7 @@ test('no function can be executed by everyone, and each only by the roles that n
   expect(granted.filter((text) => text.includes('PUBLIC'))).toEqual([]);
   for (const text of granted.filter((name) => name.startsWith('auth_'))) expect(text).toMatch(/^auth_\w+: sitekeeper_app$/);
   expect(granted).toEqual(
-    expect.arrayContaining(['maintain_row_count: ', 'current_user_id: sitekeeper_app', 'set_user_id: sitekeeper_app']),
+    expect.arrayContaining(['maintain_website_count: ', 'current_user_id: sitekeeper_app', 'set_user_id: sitekeeper_app']),
   );
 });
 

@@ -73,24 +73,30 @@ async function onServer(server: string, sql: string) {
 }
 
 /**
- * Sends a request while a transaction with a change is open, so that the request waits until the transaction commits. This
- * does not work on the embedded database, which runs one transaction at a time.
+ * Sends a request while a transaction with a change is open, so that the request waits until the transaction commits, or until it
+ * collides with a second change of the transaction. This does not work on the embedded database, which runs one transaction at a time.
  */
 export async function sendDuringTransaction<T>(
   database: Database,
   userId: number,
   change: Work<unknown>,
   send: () => Promise<T>,
+  secondChange: Work<unknown> = async () => {},
 ): Promise<T> {
   const [changed, blocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const transaction = database.asUser(userId, async (em) => {
     await change(em);
     changed.resolve();
     await blocked.promise;
+    await secondChange(em);
   });
   await changed.promise;
   const response = send();
-  const waitingLocks = () => database.asAuthenticator((em) => em.execute<unknown[]>('select from pg_locks where not granted'));
+  // Only this database, because other tests use the same server.
+  const waitingLocks = () =>
+    database.asAuthenticator((em) =>
+      em.execute<unknown[]>('select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()'),
+    );
   await expect.poll(async () => (await waitingLocks()).length, { timeout: 10_000 }).toBeGreaterThan(0);
   blocked.resolve();
   await transaction;

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Work } from '../../../src/db/database.ts';
+import { MonitorEntity } from '../../../src/monitoring/monitors/monitor.entity.ts';
 import { ProviderEntity } from '../../../src/monitoring/providers/provider.entity.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
@@ -47,14 +49,21 @@ test('20 concurrent requests create one assignment', async () => {
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(19);
 });
 
-test.runIf(process.env.TEST_DATABASE_URL)('returns 404 for a provider that is deleted while the request waits', async () => {
-  const { status } = await sendDuringTransaction(
-    service.database,
-    user.id,
-    (em) => em.nativeDelete(ProviderEntity, { id: providerId }),
-    () => add({ provider_id: providerId }),
-  );
-  expect(status).toBe(404);
+describe.runIf(process.env.TEST_DATABASE_URL)('while the request waits', () => {
+  test.each<[string, Record<string, string>]>([
+    ['', {}],
+    [' with an Idempotency-Key', { 'Idempotency-Key': 'add' }],
+  ])('returns 404 for a provider or monitor that is deleted%s', async (_, headers) => {
+    const json = { provider_id: providerId };
+    const send = () => user.api.post(path, { json, headers });
+    const deleteProvider: Work<unknown> = (em) => em.nativeDelete(ProviderEntity, { id: providerId });
+    const provider = await sendDuringTransaction(service.database, user.id, deleteProvider, send);
+    expect([provider.status, provider.body.detail]).toEqual([404, `Provider ${providerId} was not found.`]);
+    json.provider_id = (await createProvider(user)).id;
+    const deleteMonitor: Work<unknown> = (em) => em.nativeDelete(MonitorEntity, { id: monitorId });
+    const monitor = await sendDuringTransaction(service.database, user.id, deleteMonitor, send);
+    expect([monitor.status, monitor.body.detail]).toEqual([404, `Monitor ${monitorId} was not found.`]);
+  });
 });
 
 test.each([

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { NotificationConnection } from '../../src/db/listen.ts';
+import { createDatabase, urlOf } from '../support/database.ts';
+
+let database: Database;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+/** Forwards connections to the database. Each one waits for `allow` before anything is forwarded. */
+async function startProxy() {
+  const { hostname, port } = new URL(urlOf(database));
+  const clients: Socket[] = [];
+  let allow: Promise<void> = Promise.resolve();
+  const server = createServer(async (client) => {
+    client.on('error', () => {});
+    clients.push(client);
+    await allow;
+    const target = connect(Number(port), hostname);
+    target.on('error', () => {});
+    client.on('close', () => target.destroy());
+    target.on('close', () => client.destroy());
+    client.pipe(target).pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(urlOf(database));
+  url.port = String((server.address() as { port: number }).port);
+  return {
+    url: url.href,
+    clients,
+    waitFor(promise: Promise<void>) {
+      allow = promise;
+    },
+    close: () => server.close(),
+  };
+}
+
+const listening = () =>
+  database.asAuthenticator((em) =>
+    em.execute<unknown[]>(`select from pg_stat_activity where application_name = 'sitekeeper listener' and datname = current_database()`),
+  );
+
+describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications', () => {
+  test('receives notifications again after it was lost', async () => {
+    const proxy = await startProxy();
+    const connection = new NotificationConnection(proxy.url);
+    const [received, reconnects]: [string[], string[]] = [[], []];
+    const listenTo = (channel: string) =>
+      connection.listen(channel, {
+        onNotification: (payload) => received.push(`${channel}: ${payload}`),
+        onReconnect: () => reconnects.push(channel),
+      });
+    await listenTo('first');
+    await listenTo('second');
+    expect(reconnects).toEqual(['first', 'second']);
+    proxy.clients[0]?.destroy();
+    await expect.poll(() => reconnects, { timeout: 20_000 }).toEqual(['first', 'second', 'first', 'second']);
+    await database.asAuthenticator((em) => em.execute(`select pg_notify('second', 'b'), pg_notify('first', 'a')`));
+    await expect.poll(() => received, { timeout: 20_000 }).toEqual(['second: b', 'first: a']);
+    await connection.close();
+    await expect.poll(listening, { timeout: 20_000 }).toEqual([]);
+    proxy.close();
+  });
+
+  test('closes while it reconnects', async () => {
+    const proxy = await startProxy();
+    const connection = new NotificationConnection(proxy.url);
+    await connection.listen('first', { onNotification() {}, onReconnect() {} });
+    const released = Promise.withResolvers<void>();
+    proxy.waitFor(released.promise);
+    proxy.clients[0]?.destroy();
+    await expect.poll(() => proxy.clients.length, { timeout: 20_000 }).toBe(2);
+    const closed = connection.close();
+    released.resolve();
+    await closed;
+    await expect.poll(listening, { timeout: 20_000 }).toEqual([]);
+    proxy.close();
+  });
+});
