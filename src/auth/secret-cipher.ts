@@ -60,11 +60,6 @@ export class SecretCipher {
   }
 }
 
-/** Returns the id of the key that encrypted a secret. */
-export function keyOf(encrypted: string): string {
-  return encrypted.split('.')[1] ?? '';
-}
-
 /** Identifies a key without revealing anything about it. */
 function keyId(key: Buffer): string {
   return createHash('sha256').update('sitekeeper key id').update(key).digest('hex').slice(0, 8);

@@ -6,8 +6,8 @@ import type { Loop } from './loop.ts';
 
 const channel = 'work_available';
 
-/** What can be woken. Its name is the payload of the notification. */
-type Sleeper = 'engine' | 'dispatcher';
+/** The loops that can be woken. The name is the payload of the notification. */
+type LoopName = 'engine' | 'dispatcher';
 
 /** Wakes the engines of all processes when the transaction commits. It belongs to every transaction that schedules a monitor. */
 export const wakeEngine = notify('engine');
@@ -15,15 +15,15 @@ export const wakeEngine = notify('engine');
 /** Wakes the dispatchers of all processes when the transaction commits. It belongs to every transaction that queues an alert. */
 export const wakeDispatcher = notify('dispatcher');
 
-function notify(sleeper: Sleeper) {
-  return prepare(() => tables().selectNoFrom(sql`pg_notify(${sql.lit(channel)}, ${sql.lit(sleeper)})`.as('notified')));
+function notify(loop: LoopName) {
+  return prepare(() => tables().selectNoFrom(sql`pg_notify(${sql.lit(channel)}, ${sql.lit(loop)})`.as('notified')));
 }
 
 /** One connection listens for both. Notifications may be lost while it is disconnected, so both are woken when it is back. */
-export function listenForWork(database: Database, sleepers: Record<Sleeper, Pick<Loop, 'wake'>>): Promise<void> {
+export function listenForWork(database: Database, loops: Record<LoopName, Pick<Loop, 'wake'>>): Promise<void> {
   return database.listen(channel, {
-    onNotification: (payload) => sleepers[payload as Sleeper]?.wake(),
-    onReconnect: () => Object.values(sleepers).forEach((sleeper) => void sleeper.wake()),
+    onNotification: (payload) => loops[payload as LoopName]?.wake(),
+    onReconnect: () => Object.values(loops).forEach((loop) => void loop.wake()),
   });
 }
 

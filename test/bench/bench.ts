@@ -43,14 +43,10 @@ const root = join(import.meta.dirname, '../..');
 
 const logFolder = await mkdtemp(join(tmpdir(), 'sitekeeper-bench-'));
 try {
-  if (options.compare) await compareWith(options.compare, { ...runOptions(5), logFolder });
+  if (options.compare) await compareWith(options.compare, { only: options.only, rounds: Number(options.rounds ?? 5), logFolder });
   else await withDatabase('bench', benchmark);
 } finally {
   await rm(logFolder, { recursive: true });
-}
-
-function runOptions(defaultRounds: number) {
-  return { only: options.only, seconds: Number(options.seconds), rounds: Number(options.rounds ?? defaultRounds) };
 }
 
 async function benchmark(url: string) {
@@ -105,7 +101,7 @@ async function measure(url: string, seeded: Seeded): Promise<{ results: Result[]
 }
 
 async function measureScenario(scenario: Scenario, contenders: Contender[], key: string): Promise<Result> {
-  const { seconds, rounds } = runOptions(3);
+  const [seconds, rounds] = [Number(options.seconds), Number(options.rounds ?? 3)];
   for (const contender of contenders) await fire(contender, scenario, key, 1);
   const measurements = new Map<Contender, Measured[]>(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round++) {

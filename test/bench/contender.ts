@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceUrl } from '../support/database-url.ts';
-
-const ticksPerSecond = 100;
 
 /** A server under test, in its own process. */
 export class Contender {
@@ -33,10 +31,11 @@ export class Contender {
     throw new Error(`${name} did not start:\n${readFileSync(log, 'utf8')}`);
   }
 
-  /** Returns the CPU time of the process so far, user and system time together. */
+  /** Returns the CPU time of all threads so far, user and system time together. */
   cpuSeconds(): number {
-    const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const nanoseconds = readdirSync(tasks).map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]));
+    return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e9;
   }
 
   memoryMegabytes(): number {

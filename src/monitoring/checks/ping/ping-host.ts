@@ -7,7 +7,7 @@ export function pingHost(text: string): string | undefined {
   if (text.includes('%')) return undefined; // An IPv6 zone of this machine, or percent-encoding.
   if (isIP(text)) return text;
   const isUrl = /^https?:\/\//i.test(text);
-  if (!isUrl && /[/\\:?#@%[\]]/.test(text)) return undefined;
+  if (!isUrl && /[/\\:?#@[\]]/.test(text)) return undefined;
   const url = URL.parse(isUrl ? text : `http://${text}`);
   if (url?.username !== '' || url.password !== '') return undefined;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
