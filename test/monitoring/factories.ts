@@ -21,6 +21,11 @@ export const providerExamples = {
   sms: { provider_type: 'sms', phone_number: '+14155550123' },
 } as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
+/** How responses show the secrets of the examples. */
+export const providerMasks: Partial<Record<ProviderType, object>> = {
+  slack: { webhook_url: '****path' },
+  telegram: { token: '****xamp' },
+};
 /** The monitor types of the contract. */
 export const monitorTypes = monitoring.components.schemas.MonitorCreate.properties.type.enum;
 export const providerTypes = Object.keys(providerExamples) as ProviderType[];

@@ -1,5 +1,5 @@
 // The compiler checks this file; it never runs. Each type of the contract needs its line in a registry, and nothing else has one.
-import type { components } from '../../generated/types/monitoring.ts';
+import type { components, operations } from '../../generated/types/monitoring.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Channel, ChannelSettings, ProviderType } from '../../src/monitoring/channels/channel.ts';
 import { type ChannelRegistry, createChannels } from '../../src/monitoring/channels/registry.ts';
@@ -15,7 +15,9 @@ export const typesOfTheContract: [
   IsSame<keyof CheckRegistry, Schemas['Monitor']['type']>,
   IsSame<keyof ChannelRegistry, Schemas['ProviderCreate']['provider_type']>,
   IsSame<keyof ChannelRegistry, Schemas['Provider']['provider_type']>,
-] = [true, true, true, true];
+  IsSame<keyof ChannelRegistry, NonNullable<Schemas['ProviderUpdate']['provider_type']>>,
+  IsSame<keyof CheckRegistry, NonNullable<NonNullable<operations['listMonitors']['parameters']['query']>['type']>>,
+] = [true, true, true, true, true, true];
 
 const { ping, ...otherChecks } = checks;
 // @ts-expect-error The type ping has no check.

@@ -13,7 +13,7 @@ import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { scripts, type WebServer } from '../../support/web-server.ts';
-import { createMonitor, type ProviderType, providerTypes } from '../factories.ts';
+import { createMonitor, providerTypes } from '../factories.ts';
 
 describe('retryDelaySeconds', () => {
   test('grows from 1 second to 15 minutes', () => {
@@ -57,7 +57,7 @@ describe('delivery', () => {
     await receivers.close();
   });
 
-  async function createProvider(type: ProviderType): Promise<number> {
+  async function createProvider(type: keyof typeof receivers.providers): Promise<number> {
     return (await user.api.post('/api/providers', { json: receivers.providers[type] })).body.data.id;
   }
 

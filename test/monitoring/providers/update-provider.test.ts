@@ -79,7 +79,8 @@ describe('fields', () => {
 });
 
 describe('sending back what was read', () => {
-  const changes = {
+  /** A change of a field that is not a secret, if the type has one. */
+  const changes: Partial<Record<ProviderType, object>> = {
     email: { recipient_email: 'b@example.com' },
     slack: { channel: '#alerts' },
     telegram: { chat_id: '@example_alerts' },
@@ -95,7 +96,7 @@ describe('sending back what was read', () => {
     const stored = await secrets();
     const { data } = (await user.api.get(path)).body;
     const { status, headers, body } = await user.api.put(path, { json: { ...data, ...changes[type] } });
-    expect([status, headers.get('ETag')]).toEqual([200, etagOf('provider', id, 2)]);
+    expect([status, headers.get('ETag')]).toEqual([200, etagOf('provider', id, changes[type] ? 2 : 1)]);
     expect(body.data).toEqual({ ...data, ...changes[type], updated_at: expect.any(String) });
     expect((await user.api.get(path)).body).toEqual(body);
     expect(await secrets()).toEqual(stored);
