@@ -24,7 +24,7 @@ interface Resource {
   format: 'form' | 'json';
   /** The fields that every creation needs. They are unique for each `turn`. */
   required(turn: number): Values;
-  /** Two valid values of each field. Neither is a default, except where there are only two values. */
+  /** Two valid values of each field. The first is not the default, and the second differs from it if a field can be changed. */
   samples: Record<string, [created: unknown, updated: unknown]>;
   /** The fields that are returned in another form. */
   shown?: Record<string, (value: unknown) => Values>;
@@ -94,7 +94,7 @@ const resources: Record<string, Resource> = {
       exclude_bots: [0, 1],
       exclude_params: ['utm_source\nref', 'gclid'],
       exclude_ips: ['192.0.2.7', '198.51.100.0/24\n2001:db8::1'],
-      favorite: [true, true],
+      favorite: [true, false],
     },
     shown: { password: () => ({ has_password: true }) },
   },
@@ -107,9 +107,9 @@ const resources: Record<string, Resource> = {
     samples: {
       friendly_name: ['Checkout', 'Cart'],
       url: ['https://checkout.example/health', 'https://cart.example/'],
-      type: ['ping', 'ping'],
+      type: ['ping', 'http'],
       interval: [300, 3600],
-      is_active: [false, false],
+      is_active: [false, true],
     },
     unchanging: [...readOnly, 'status', 'last_checked_at', 'last_response_time_ms', 'last_error'],
   },
@@ -177,11 +177,11 @@ describe.each(Object.entries(resources))('%s', (_, resource) => {
   });
 
   test.each(updateFields)('%s is stored by an update, which changes nothing else', async (field) => {
-    const [, value] = samples[field] ?? [];
-    const before = await post({});
+    const [first, value] = samples[field] ?? [];
+    const before = await post(createFields.includes(field) ? { [field]: first } : {});
     const { status, body } = await user.api.put(`${collection}/${before.id}`, { [format]: { [field]: value } });
     expect(status).toBe(200);
-    const follows = field === 'is_active' ? { status: 'paused' } : {};
+    const follows = field === 'is_active' ? { status: 'pending' } : {};
     expect(body.data).toEqual({ ...before, ...expected(field, value), ...follows, updated_at: expect.any(String) });
     expect((await read(before)).body.data).toEqual(body.data);
   });

@@ -14,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const secretKey = Buffer.alloc(32, 1);
 const create = (domain: string, key: string, api = user.api) =>
   api.post('/api/v1/websites', { form: { domain }, headers: { 'Idempotency-Key': key } });
 
@@ -56,6 +57,20 @@ test('keys are separate for each user, method and path', async () => {
     expect([first.status, first.body.data.monitor_id, first.headers.get('Idempotent-Replayed')]).toEqual([201, monitor, null]);
     expect([again.status, again.text, again.headers.get('Idempotent-Replayed')]).toEqual([201, first.text, 'true']);
   }
+  const run = (method: string) =>
+    runIdempotent<object>(service.database, { userId: user.id, method, path: '/same', key: 'k-4', content: '' }, [secretKey], async () => ({
+      method,
+    }));
+  expect([await run('POST'), await run('PUT')]).toEqual([{ method: 'POST' }, { method: 'PUT' }]);
+});
+
+test('a response that was stored with an older secret key is replayed', async () => {
+  const request = { userId: user.id, method: 'POST', path: '/test', key: 'k-rotated', content: '{}' };
+  await runIdempotent<object>(service.database, request, [secretKey], async () => ({ n: 1 }));
+  const again = runIdempotent<object>(service.database, request, [Buffer.alloc(32, 2), secretKey], () =>
+    Promise.reject(new Error('ran twice')),
+  );
+  expect(await again).toEqual({ n: 1, replayed: true });
 });
 
 test('does not store a rejection: the repeated request runs again', async () => {

@@ -1,5 +1,7 @@
-// Records the statements that all operations run. None of them reads a hash, except the one that verifies the password of a website.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// Records the statements that all operations run. None of them reads a hash, except those that verify a password. On PostgreSQL,
+// it also sees what MikroORM sends.
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { type OperationId, operations } from '../support/contract-operations.ts';
 import { createDatabase } from '../support/database.ts';
@@ -21,9 +23,18 @@ beforeAll(async () => {
       }) as typeof run;
     },
   });
+  const send = pg.Client.prototype.query as (...args: unknown[]) => unknown;
+  vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const [query] = args as [string | { text?: string }];
+    texts.add(typeof query === 'string' ? query : (query.text ?? ''));
+    return send.apply(this, args);
+  } as never);
   service = await startService({}, { database: recorded });
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await service.stop();
+});
 
 /** What a statement returns: the list after SELECT or RETURNING. */
 function returnedBy(text: string): string {

@@ -12,15 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Forwards connections to the database. Each one waits for `allow` before anything is forwarded. */
+/** Forwards connections to the database. Each one waits for `allow` before anything is forwarded, and some are closed instead. */
 async function startProxy() {
   const { hostname, port } = new URL(urlOf(database));
   const clients: Socket[] = [];
   let allow: Promise<void> = Promise.resolve();
+  let failures = 0;
   const server = createServer(async (client) => {
     client.on('error', () => {});
     clients.push(client);
     await allow;
+    if (failures-- > 0) return client.destroy();
     const target = connect(Number(port), hostname);
     target.on('error', () => {});
     client.on('close', () => target.destroy());
@@ -36,6 +38,9 @@ async function startProxy() {
     waitFor(promise: Promise<void>) {
       allow = promise;
     },
+    failNext(count: number) {
+      failures = count;
+    },
     close: () => server.close(),
   };
 }
@@ -46,7 +51,7 @@ const listening = () =>
   );
 
 describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications', () => {
-  test('receives notifications again after it was lost', async () => {
+  test('receives notifications again after it was lost, and after two failed attempts to connect', async () => {
     const proxy = await startProxy();
     const connection = new NotificationConnection(proxy.url);
     const [received, reconnects]: [string[], string[]] = [[], []];
@@ -58,8 +63,10 @@ describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications'
     await listenTo('first');
     await listenTo('second');
     expect(reconnects).toEqual(['first', 'second']);
+    proxy.failNext(2);
     proxy.clients[0]?.destroy();
     await expect.poll(() => reconnects, { timeout: 20_000 }).toEqual(['first', 'second', 'first', 'second']);
+    expect(proxy.clients).toHaveLength(4);
     await database.asAuthenticator((em) => em.execute(`select pg_notify('second', 'b'), pg_notify('first', 'a')`));
     await expect.poll(() => received, { timeout: 20_000 }).toEqual(['second: b', 'first: a']);
     await connection.close();

@@ -1,5 +1,6 @@
 // Statements that are sent in one round trip. The policies apply to them as in any other transaction.
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -7,7 +8,7 @@ import { preparePage } from '../../src/db/rows.ts';
 import { prepare, queryInTransaction, type Statement } from '../../src/db/statement.ts';
 import { selectFrom } from '../../src/db/tables.ts';
 import { WebsiteEntity } from '../../src/websites/website.entity.ts';
-import { createDatabase } from '../support/database.ts';
+import { createDatabase, ownerUrlOf } from '../support/database.ts';
 import { sql } from '../support/statement.ts';
 
 let database: Database;
@@ -57,7 +58,9 @@ test('later statements see the effects of earlier ones; a failure rolls all of t
 });
 
 test('an invalid statement fails, and no connection caches it', async () => {
-  for (let round = 0; round < 12; round++) await expect(database.query(ada)(domains, sql('select nothing'))).rejects.toThrow();
+  for (let round = 0; round < 12; round++) {
+    await expect(database.query(ada)(domains, sql('select nothing'))).rejects.toMatchObject({ code: '42703' });
+  }
   expect(await domainsOf(ada)).toEqual(['ada.example']);
 });
 
@@ -169,10 +172,14 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers on shared connections', (
 
   test('leave a connection for transactions, however many callers there are', async () => {
     let running = true;
-    const callers = times(20, async () => {
-      while (running) await sleep(0.002);
+    // There is always another caller on each connection, so that none becomes free by chance.
+    const callers = times(32, async (caller) => {
+      await delay(caller % 5);
+      while (running) await sleep(0.004);
     });
-    for (let turn = 0; turn < 20; turn++) await database.asUser(ada, (em) => em.execute('select 1'));
+    for (let turn = 0; turn < 20; turn++) {
+      expect(await Promise.race([database.asUser(ada, async () => 'ran'), delay(5000, 'starved')])).toBe('ran');
+    }
     running = false;
     await callers;
   });
@@ -191,5 +198,23 @@ describe.runIf(process.env.TEST_DATABASE_URL)('callers on shared connections', (
     resolve();
     running = false;
     await Promise.all([transactions, callers]);
+  });
+
+  test('read on the connection in reserve, which is counted, and replaced if it is lost', async () => {
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const transactions = times(4, () => database.asUser(ada, () => end));
+    await expect.poll(() => database.connections().busy, { timeout: 10_000 }).toBe(4);
+    const reading = sleep(0.5);
+    await expect.poll(() => database.connections().busy, { interval: 20, timeout: 10_000 }).toBe(5);
+    await reading;
+    const [[reserve]] = await database.query(ada)(sql<{ pid: number }>('select pg_backend_pid() as pid'));
+    const owner = new pg.Client({ connectionString: ownerUrlOf(database) });
+    await owner.connect();
+    await owner.query('select pg_terminate_backend($1)', [reserve?.pid]);
+    await owner.end();
+    await expect.poll(() => database.connections().idle, { timeout: 10_000 }).toBe(0);
+    expect(await database.query(ada)(quick)).toEqual([[{ n: 1 }]]);
+    resolve();
+    await transactions;
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createUser } from '../../src/accounts/users.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Statement } from '../../src/db/statement.ts';
 import type { RetryLaterError } from '../../src/errors.ts';
 import { shareFairly } from '../../src/limits/fair-database.ts';
 import { createDatabase } from '../support/database.ts';
@@ -92,6 +93,45 @@ test('runs 32 statements at a time; of one user 256 more can wait, for 5 seconds
   } finally {
     vi.useRealTimers();
   }
+});
+
+/** Work on this database starts and never ends. What waits for it fails in the end, which does not matter. */
+function endlessDatabase(concurrency: number) {
+  const started: string[] = [];
+  const start = (what: string) => {
+    started.push(what);
+    return new Promise<never>(() => {});
+  };
+  const shared = shareFairly({
+    ...opened,
+    concurrency,
+    asUser: () => start('transaction'),
+    query: (() => () => start('statement')) as Database['query'],
+    connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
+  });
+  return {
+    shared,
+    started,
+    query: (userId: number, statement: Statement) =>
+      void shared
+        .query(userId)(statement)
+        .catch(() => {}),
+  };
+}
+
+test('reads do not wait behind writes, and both are counted while they wait', () => {
+  const { shared, started, query } = endlessDatabase(4);
+  for (let count = 0; count < 5; count++) query(1, write);
+  expect([started.length, shared.connections().waiting]).toEqual([3, 2]);
+  for (let count = 0; count < 4; count++) query(1, email);
+  expect([started.length, shared.connections().waiting]).toEqual([6, 3]);
+});
+
+test('if there is one connection, statements and transactions take turns', () => {
+  const { shared, started, query } = endlessDatabase(1);
+  void shared.asUser(1, async () => {});
+  query(2, email);
+  expect([started, shared.connections().waiting]).toEqual([['transaction'], 1]);
 });
 
 test('a transaction of one user starts before the waiting ones of another', async () => {

@@ -8,7 +8,9 @@ import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 const { schemas } = monitoring.components;
 const types = [...schemas.MonitorCreate.properties.type.enum, ...schemas.ProviderUpdate.properties.provider_type.enum];
 const value = `(['"\`])(${types.join('|')})\\1`;
-const choice = new RegExp(`[=!]==?\\s*${value}|${value}\\s*[=!]==?|\\bcase\\s+${value}`.replaceAll('\\1', `['"\`]`));
+const compared = `[=!]==?\\s*${value}|${value}\\s*[=!]==?|\\bcase\\s+${value}`;
+const listed = `\\[[^\\]]*${value}[^\\]]*\\]\\.includes|\\{[^}]*\\b(${types.join('|')}):[^}]*\\}\\[`;
+const choice = new RegExp(`${compared}|${listed}`.replaceAll('\\1', `['"\`]`));
 const folders = /^src\/monitoring\/(checks|channels)\/[^/]+\//;
 
 function choicesIn(code: string): string[] {
@@ -24,7 +26,12 @@ test('no code outside of their folders chooses by a monitor type or a provider t
   expect(files.flatMap((file) => choicesIn(readFileSync(file, 'utf8')).map((line) => `${file}: ${line.trim()}`))).toEqual([]);
 });
 
-test.each([`if (type === 'http') {`, `type === "ping" ? a : b`, `    case 'slack':`, `'email' == provider.providerType`, `type !== 'sms'`])(
-  'finds %s',
-  (line) => expect(choicesIn(line)).toEqual([line]),
-);
+test.each([
+  `if (type === 'http') {`,
+  `type === "ping" ? a : b`,
+  `    case 'slack':`,
+  `'email' == provider.providerType`,
+  `type !== 'sms'`,
+  `['slack', 'telegram'].includes(type)`,
+  `const seconds = { http: 30, ping: 10 }[type];`,
+])('finds %s', (line) => expect(choicesIn(line)).toEqual([line]));
