@@ -178,8 +178,11 @@ describe.each(Object.entries(resources))('%s', (_, resource) => {
 
   test.each(updateFields)('%s is stored by an update, which changes nothing else', async (field) => {
     const [first, value] = samples[field] ?? [];
-    const before = await post(createFields.includes(field) ? { [field]: first } : {});
-    const { status, body } = await user.api.put(`${collection}/${before.id}`, { [format]: { [field]: value } });
+    const created = await post(createFields.includes(field) ? { [field]: first } : {});
+    const put = (sample: unknown) => user.api.put(`${collection}/${created.id}`, { [format]: { [field]: sample } });
+    const before = (await put(first)).body.data;
+    expect(before).toMatchObject(expected(field, first));
+    const { status, body } = await put(value);
     expect(status).toBe(200);
     const follows = field === 'is_active' ? { status: 'pending' } : {};
     expect(body.data).toEqual({ ...before, ...expected(field, value), ...follows, updated_at: expect.any(String) });

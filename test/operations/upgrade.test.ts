@@ -342,6 +342,35 @@ describe.runIf(server)('on PostgreSQL', () => {
     },
   );
 
+  describe('from the last version with a column for each setting of a provider', () => {
+    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(oldestSupported))));
+    afterAll(dropDatabase);
+
+    test('the settings of every type are kept', async () => {
+      await queryAs('sitekeeper_app', 1, `select auth_create_user('a@example.com', null)`);
+      await queryAs(
+        'sitekeeper_app',
+        1,
+        `insert into providers (user_id, provider_type, recipient_email, webhook_url_encrypted, webhook_url_mask, channel, username,
+           chat_id, token_encrypted, token_mask, phone_number) values
+           (1, 'email', 'ops@example.com', null, null, null, null, null, null, null, null),
+           (1, 'slack', null, 'encrypted url', '****path', '#ops', 'Keeper', null, null, null, null),
+           (1, 'slack', null, 'encrypted url', '****path', null, null, null, null, null, null),
+           (1, 'telegram', null, null, null, null, null, '-100', 'encrypted token', '****oken', null),
+           (1, 'sms', null, null, null, null, null, null, null, null, '+14155550100')`,
+      );
+      await migratePostgres(url, serviceUrl(url));
+      const webhook_url = { encrypted: 'encrypted url', mask: '****path' };
+      expect(await queryAs('sitekeeper_app', 1, 'select provider_type, settings from providers order by id')).toEqual([
+        { provider_type: 'email', settings: { recipient_email: 'ops@example.com' } },
+        { provider_type: 'slack', settings: { webhook_url, channel: '#ops', username: 'Keeper' } },
+        { provider_type: 'slack', settings: { webhook_url, channel: null, username: null } },
+        { provider_type: 'telegram', settings: { chat_id: '-100', token: { encrypted: 'encrypted token', mask: '****oken' } } },
+        { provider_type: 'sms', settings: { phone_number: '+14155550100' } },
+      ]);
+    });
+  });
+
   describe('a failed migration', () => {
     const failing = nextName('failing', 2);
 
