@@ -1,5 +1,6 @@
 // The function that the service calls every few minutes, in small batches.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expiredRows } from '../../src/auth/expired-rows.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
 
@@ -73,4 +74,11 @@ test('deleting an expired key also deletes the expired keys that it created', as
   await deleteExpired(1);
   await deleteExpired(1);
   expect(await names()).toEqual(['Test']);
+});
+
+test('the service deletes 500 rows at a time, and learns how many were deleted', async () => {
+  const { id } = await service.createUser();
+  await service.database.asUser(id, (em) => em.execute(insertResponses, [id, 'expired', '25 hours', 700], 'run'));
+  const { deleteBatch } = expiredRows(service.database);
+  expect([await deleteBatch(), await deleteBatch(), await deleteBatch()]).toEqual([500, 200, 0]);
 });

@@ -1,6 +1,8 @@
 // A newer version may have stored types that this one does not know: during an upgrade, or before a rollback.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queryInTransaction } from '../../src/db/statement.ts';
 import { updateMonitor } from '../../src/monitoring/monitors/monitor.writes.ts';
+import { wakeDispatcher } from '../../src/monitoring/wake.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import type { ApiResponse } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -63,6 +65,27 @@ test('a provider of an unknown type is listed without its settings, and cannot b
   expect([tested.status, tested.body.detail]).toEqual([502, 'This version of the service does not know the provider type pigeon.']);
   const updated = await user.api.put(`/api/providers/${providerId}`, { json: { recipient_email: 'a@example.com' } });
   expect([updated.status, updated.body.errors[0].code]).toEqual([422, 'field_of_other_type']);
+});
+
+test('an alert to a provider of an unknown type stays pending', async () => {
+  const alert = sql(
+    `with incident as (insert into incidents (user_id, monitor_id, started_at, cause) values ($1, $2, now(), 'HTTP 503') returning id)
+     insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select $1, id, $3, 'down', 'Down', 'Down' from incident`,
+    [user.id, monitorId, providerId],
+  );
+  await service.database.asEngine((em) => queryInTransaction(em)(alert, wakeDispatcher({})));
+  const alerts = async () => (await service.database.query(user.id)(sql<object>('select status, last_error from alerts')))[0];
+  const reason = 'This version of the service does not know the provider type pigeon.';
+  await expect.poll(alerts, { timeout: 15_000 }).toEqual([{ status: expect.any(String), last_error: reason }]);
+  expect(await alerts()).toEqual([{ status: 'pending', last_error: reason }]);
+});
+
+test('a new url of a monitor of an unknown type returns 422 and changes nothing', async () => {
+  const updated = await user.api.put(`/api/monitors/${monitorId}`, { json: { url: 'https://example.org/' } });
+  const message = 'cannot be changed: this version of the service does not know the type pigeon';
+  expect([updated.status, updated.body.errors]).toEqual([422, [{ in: 'body', pointer: '/url', code: 'invalid_target', message }]]);
+  const { data } = (await read(`/api/monitors/${monitorId}`)).body;
+  expect(data).toMatchObject({ type: 'pigeon', url: 'pigeon://loft', updated_at: data.created_at });
 });
 
 test('changing the settings of a type resets the monitor, as changing its target does', async () => {

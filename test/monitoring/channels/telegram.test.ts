@@ -48,6 +48,12 @@ test.each([
   expect(await failureOf(send())).toMatchObject({ permanent: false, message: reason });
 });
 
+test('redacts the part of the token after the colon', async () => {
+  const [, secret] = token.split(':');
+  setup.api.script = scripts.respond(JSON.stringify({ ok: false, description: `Unauthorized: ${secret}` }), 401);
+  expect(await failureOf(send())).toMatchObject({ message: 'Telegram rejected the message with status 401: Unauthorized: ****.' });
+});
+
 test('requires no setting', () => {
   expect(setup.channels.telegram.missingSetting()).toBeUndefined();
 });

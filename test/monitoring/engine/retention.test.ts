@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { monitoringDeletions } from '../../../src/monitoring/engine/retention.ts';
 import { startService, type TestService } from '../../support/service.ts';
-import { createMonitor } from '../factories.ts';
+import { createMonitor, createProvider } from '../factories.ts';
 
 let service: TestService;
 
@@ -45,4 +46,28 @@ test('deletes statistics after RETENTION_DAYS, incidents after 400 days, and mes
   await expect.poll(() => countRows('incidents'), { timeout: 20_000 }).toBe(2);
   await expect.poll(countMessages, { timeout: 20_000 }).toBe(2);
   await withEngine.stop();
+});
+
+test('deletes alerts that were sent or failed before RETENTION_DAYS, and keeps newer and pending ones', async () => {
+  const user = await service.createUser();
+  const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
+  await service.database.asEngine((em) =>
+    em.execute(
+      `with given (subject, status, days) as (
+         values ('old sent', 'sent', 36), ('old failed', 'failed', 36), ('new sent', 'sent', 34), ('old pending', 'pending', null)
+       ), opened as (
+         insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+         select ?, ?, now() - interval '36 days', now() - interval '36 days', subject from given returning user_id, id, cause
+       )
+       insert into alerts (user_id, incident_id, provider_id, kind, subject, body, status, created_at, done_at)
+       select user_id, id, ?, 'down', subject, 'Body', status, now() - interval '36 days', now() - days * interval '1 day'
+       from given join opened on cause = subject`,
+      [user.id, monitor.id, provider.id],
+    ),
+  );
+  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  const kept = await service.database.asUser(user.id, (em) =>
+    em.execute<{ subject: string }[]>('select subject from alerts order by subject'),
+  );
+  expect(kept.map(({ subject }) => subject)).toEqual(['new sent', 'old pending']);
 });

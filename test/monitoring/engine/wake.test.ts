@@ -1,14 +1,19 @@
 // The engines and dispatchers here sleep for an hour unless they are woken, so that a test passes only if something wakes them.
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
+import type { NotificationListener } from '../../../src/db/listen.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { leaseAlerts } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { recordResults } from '../../../src/monitoring/engine/record.ts';
+import { releaseClaims } from '../../../src/monitoring/engine/release.ts';
 import { listenForWork, wakeEngine } from '../../../src/monitoring/wake.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
@@ -56,6 +61,25 @@ function countTransactions() {
   return { counting: { asEngine } as Database, transactions: () => count };
 }
 
+/** Counts the transactions of a loop that sleeps, for longer than the shortest pause between two iterations. */
+async function transactionsWhileIdle(transactions: () => number): Promise<number> {
+  const before = transactions();
+  await delay(1500);
+  return transactions() - before;
+}
+
+test('engine and dispatcher are woken when the lost connection for notifications is back', async () => {
+  const listeners: NotificationListener[] = [];
+  const listen: Database['listen'] = async (_, listener) => void listeners.push(listener);
+  const woken: string[] = [];
+  await listenForWork({ listen } as Database, {
+    engine: { wake: () => woken.push('engine') },
+    dispatcher: { wake: () => woken.push('dispatcher') },
+  });
+  for (const listener of listeners) listener.onReconnect();
+  expect(woken.sort()).toEqual(['dispatcher', 'engine']);
+});
+
 describe('engine', () => {
   let target: WebServer;
 
@@ -65,7 +89,7 @@ describe('engine', () => {
   });
 
   /** Starts an engine, and resolves when it has found nothing to do and sleeps. */
-  async function startEngine(): Promise<Engine> {
+  async function startEngine({ listens = false } = {}) {
     const { counting, transactions } = countTransactions();
     const net = { allow: parseRanges(['127.0.0.0/8']) };
     const engine = new Engine({
@@ -76,10 +100,11 @@ describe('engine', () => {
       metrics: createMetrics(),
       maxSleepMs,
     });
+    if (listens) await listenForWork(database, { engine, dispatcher: nobody });
     engine.start();
     onTestFinished(() => engine.stop());
     await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
-    return engine;
+    return { transactions };
   }
 
   const schedule = (where: Database, id: number, when: string, ...others: ReturnType<typeof wakeEngine>[]) =>
@@ -94,6 +119,13 @@ describe('engine', () => {
     await database.asEngine((em) => em.execute('update monitors set next_check_at = null where id = ?', [id], 'run'));
     return id;
   }
+
+  test('runs no transaction while nothing is due', async () => {
+    const id = await createUnscheduledMonitor();
+    await schedule(database, id, '1 hour');
+    const { transactions } = await startEngine();
+    expect(await transactionsWhileIdle(transactions)).toBe(0);
+  });
 
   test('wakes when the next monitor is due', async () => {
     const id = await createUnscheduledMonitor();
@@ -114,8 +146,7 @@ describe('engine', () => {
 
   test('is woken by a transaction of another process that schedules a monitor', async () => {
     const id = await createUnscheduledMonitor();
-    const engine = await startEngine();
-    await listenForWork(database, { engine, dispatcher: nobody });
+    await startEngine({ listens: true });
     await schedule(await openOther(), id, '0 seconds', wakeEngine({}));
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
@@ -130,16 +161,39 @@ describe('engine', () => {
       },
     ],
   ])('is woken by a request that %s a monitor', async (_, send) => {
-    const engine = await startEngine();
-    await listenForWork(database, { engine, dispatcher: nobody });
+    await startEngine({ listens: true });
     await send();
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['checks it now', (path: string) => user.api.post(`${path}/check`), 202],
+    ['shortens its interval', (path: string) => user.api.put(path, { json: { interval: 30 } }), 200],
+  ])('is woken for a monitor that is due in an hour by a request that %s', async (_, send, expected) => {
+    const { id, path } = await createMonitor(user, { url: target.url, interval: 3600 });
+    await schedule(database, id, '1 hour');
+    await startEngine({ listens: true });
+    expect((await send(path)).status).toBe(expected);
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test('is woken by another process that releases its claims', async () => {
+    const id = await createUnscheduledMonitor();
+    const other = await openOther();
+    const [claim] = await other.asEngine(async (em) => {
+      await makeOverdue(em, user.id);
+      return claimOf(em, user.id, 1);
+    });
+    if (!claim) throw new Error('The monitor was not claimed.');
+    await schedule(database, id, '1 hour');
+    await startEngine({ listens: true });
+    await other.asEngine((em) => releaseClaims(queryInTransaction(em), [{ claim }], 0));
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
 
   test.runIf(process.env.TEST_DATABASE_URL)('is woken when the lost connection for notifications is back', async () => {
     const id = await createUnscheduledMonitor();
-    const engine = await startEngine();
-    await listenForWork(database, { engine, dispatcher: nobody });
+    await startEngine({ listens: true });
     await schedule(database, id, '0 seconds');
     const owner = new pg.Client({ connectionString: ownerUrlOf(database) });
     await owner.connect();
@@ -159,7 +213,7 @@ describe('dispatcher', () => {
   });
   afterAll(() => receivers.close());
 
-  async function startDispatcher(): Promise<Dispatcher> {
+  async function startDispatcher({ listens = false } = {}) {
     const { counting, transactions } = countTransactions();
     const dispatcher = new Dispatcher({
       database: counting,
@@ -169,14 +223,15 @@ describe('dispatcher', () => {
       metrics: createMetrics(),
       maxSleepMs,
     });
+    if (listens) await listenForWork(database, { engine: nobody, dispatcher });
     dispatcher.start();
     onTestFinished(() => dispatcher.stop());
     await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
-    return dispatcher;
+    return { transactions };
   }
 
-  /** Opens an incident of a new monitor that alerts a provider, as an engine in another process does. */
-  async function openIncident(): Promise<void> {
+  /** Opens an incident of a new monitor that alerts a provider, as an engine in another process does. Returns the provider. */
+  async function openIncident(): Promise<number> {
     const { id, path } = await createMonitor(user);
     const { body } = await user.api.post('/api/providers', { json: receivers.providers.telegram });
     await user.api.post(`${path}/notifications`, { json: { provider_id: body.data.id } });
@@ -193,14 +248,41 @@ describe('dispatcher', () => {
       }));
       expect(await recordResults(queryInTransaction(em), completed)).toEqual({ accepted: 1, hasAlerts: true });
     });
+    return body.data.id;
   }
 
-  test('is woken by a transaction of another process that queues an alert', async () => {
-    const dispatcher = await startDispatcher();
-    await listenForWork(database, { engine: nobody, dispatcher });
-    const before = receivers.received().telegram.length;
+  const received = () => receivers.received().telegram.length;
+  const postponeAlerts = () =>
+    database.asEngine((em) =>
+      em.execute(`update alerts set next_attempt_at = now() + interval '1 hour' where status = 'pending'`, [], 'run'),
+    );
+
+  test('runs no transaction while nothing is due', async () => {
     await openIncident();
-    await expect.poll(() => receivers.received().telegram.length, { timeout: 15_000 }).toBe(before + 1);
+    await postponeAlerts();
+    const { transactions } = await startDispatcher();
+    expect(await transactionsWhileIdle(transactions)).toBe(0);
+  });
+
+  test('is woken by a transaction of another process that queues an alert', async () => {
+    await startDispatcher({ listens: true });
+    const before = received();
+    await openIncident();
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('is woken by another process that releases its alerts', async () => {
+    const providerId = await openIncident();
+    const other = await openOther();
+    const leased = await other.asEngine((em) =>
+      leaseAlerts(queryInTransaction(em), [{ userId: user.id, providerId, channel: 'telegram' }]),
+    );
+    expect(leased).toHaveLength(1);
+    await postponeAlerts();
+    await startDispatcher({ listens: true });
+    const before = received();
+    await other.asEngine((em) => releaseAlerts(queryInTransaction(em), leased));
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
   });
 
   test('wakes when the next attempt is due', async () => {

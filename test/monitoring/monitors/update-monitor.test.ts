@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { checkNow, updateMonitor } from '../../../src/monitoring/monitors/monitor.writes.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
@@ -24,6 +25,22 @@ async function stateVersion(id: number): Promise<number | undefined> {
     em.execute<{ state_version: number }[]>('select state_version from monitors where id = ?', [id]),
   );
   return row?.state_version;
+}
+
+async function failuresOf(id: number): Promise<number | undefined> {
+  const [row] = await service.database.asUser(user.id, (em) =>
+    em.execute<{ failures: number }[]>('select failures from monitors where id = ?', [id]),
+  );
+  return row?.failures;
+}
+
+/** Makes a monitor down after three failures, with an open incident. */
+async function takeDown(id: number): Promise<void> {
+  await execute(`update monitors set status = 'down', failures = 3, last_error = 'HTTP 503' where id = ?`, [id]);
+  await execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 minute', 'HTTP 503')`, [
+    user.id,
+    id,
+  ]);
 }
 
 // On the embedded database a request cannot wait for a transaction.
@@ -165,17 +182,24 @@ describe('state', () => {
     ['pausing', { is_active: false }, 'paused'],
     ['a new url', { url: 'https://other.example.org/' }, 'pending'],
     ['a new type', { type: 'ping' }, 'pending'],
-  ])('%s resolves the open incident and resets the status', async (_, json, status) => {
+  ])('%s resolves the open incident and resets the status and the failures', async (_, json, status) => {
     const { id, path } = await createMonitor(user);
-    await execute(`update monitors set status = 'down', last_error = 'HTTP 503' where id = ?`, [id]);
-    await execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now() - interval '1 minute', 'HTTP 503')`, [
-      user.id,
-      id,
-    ]);
+    await takeDown(id);
     expect((await user.api.put(path, { json })).body.data).toMatchObject({ status, last_error: null });
+    expect(await failuresOf(id)).toBe(0);
     expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([
       expect.objectContaining({ status: 'resolved', duration_seconds: expect.toSatisfy((s: number) => s >= 60 && s < 180) }),
     ]);
+  });
+
+  test('a new name keeps the open incident and the failures of a monitor that is down', async () => {
+    const { id, path } = await createMonitor(user);
+    await takeDown(id);
+    const { body } = await user.api.put(path, { json: { friendly_name: 'Renamed' } });
+    expect(body.data).toMatchObject({ friendly_name: 'Renamed', status: 'down', last_error: 'HTTP 503' });
+    expect(await failuresOf(id)).toBe(3);
+    const incidents = (await user.api.get(`${path}/incidents`)).body.data;
+    expect(incidents.map((incident: { status: string }) => incident.status)).toEqual(['open']);
   });
 
   test('resuming makes the monitor pending', async () => {
@@ -191,6 +215,24 @@ describe('state', () => {
 });
 
 describe('conditional writes', () => {
+  test.each([{ seenUrl: 'https://seen.example.org/' }, { seenType: 'ping' }])(
+    'changes nothing if the target is no longer the one that was validated: %j',
+    async (seen) => {
+      const { id, path, data } = await createMonitor(user);
+      const query = service.database.query(user.id);
+      const write = { id, versions: undefined, friendlyName: 'Renamed' };
+      expect(await query(updateMonitor({ ...write, ...seen }))).toEqual([[]]);
+      expect((await user.api.get(path)).body.data).toEqual(data);
+      const [rows] = await query(updateMonitor({ ...write, seenUrl: String(data.url), seenType: String(data.type) }));
+      expect(rows).toEqual([expect.objectContaining({ friendlyName: 'Renamed' })]);
+    },
+  );
+
+  test('schedules no check of a monitor that was paused in the meantime', async () => {
+    const { id } = await createMonitor(user, { is_active: false });
+    expect(await service.database.query(user.id)(checkNow({ id }))).toEqual([[]]);
+  });
+
   test('a check since the read does not cause 412, another update does', async () => {
     const { id, path, etag } = await createMonitor(user);
     await execute('update monitors set state_version = state_version + 5 where id = ?', [id]);

@@ -156,6 +156,14 @@ describe('secrets', () => {
     ]);
   });
 
+  test('lists a webhook on another host together with the errors of other fields', async () => {
+    const { path, data } = await createProvider(user, 'slack');
+    const { status, body } = await user.api.put(path, { json: { webhook_url: 'https://evil.example/x', channel: '' } });
+    const pointers = body.errors.map((error: { pointer: string }) => error.pointer);
+    expect([status, pointers.sort()]).toEqual([422, ['/channel', '/webhook_url']]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
   test('returns 422 for a webhook on another host', async () => {
     const { path } = await createProvider(user, 'slack');
     const { status, body } = await user.api.put(path, { json: { webhook_url: 'https://evil.example/x' } });
