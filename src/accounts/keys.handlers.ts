@@ -47,7 +47,7 @@ export const keyHandlers: Handlers<KeyOperations, UserDatabase> = {
   },
 };
 
-export function keyRules(now: () => Date): Rules<KeyOperations> {
+export function keyRules(now: () => number): Rules<KeyOperations> {
   return {
     createKey({ expires_at }) {
       const error = expires_at === undefined ? undefined : expiryError(new Date(expires_at), now());

@@ -41,10 +41,10 @@ export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{
 }
 
 /** Returns what is wrong with an expiry time, or undefined. */
-export function expiryError(expiresAt: Date, now: Date): Pick<ValidationError, 'code' | 'message'> | undefined {
+export function expiryError(expiresAt: Date, nowMs: number): Pick<ValidationError, 'code' | 'message'> | undefined {
   const ms = expiresAt.getTime();
   if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be a date and time before the year 10000' };
-  return ms > now.getTime() ? undefined : { code: 'not_in_future', message: 'must be in the future' };
+  return ms > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' };
 }
 
 function tooManyDescendants(): ProblemError {

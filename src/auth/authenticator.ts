@@ -81,7 +81,7 @@ export class Authenticator {
     this.#now = now;
   }
 
-  static async create(database: Database, log: Logger, now = () => database.now().getTime()): Promise<Authenticator> {
+  static async create(database: Database, log: Logger, now = () => database.now()): Promise<Authenticator> {
     const authenticator = new Authenticator(database, log, now);
     await database.listen('credential_revoked', {
       onNotification: (hash) => authenticator.forget(hash),

@@ -31,7 +31,7 @@ async function createKeyForUser({ user, name, scopes: scopeList, expires }: Crea
   const { withUser } = await import('./with-database.ts');
   const scopes = parseScopes(scopeList);
   const expiresAt = expires === undefined ? null : new Date(expires);
-  const error = expiresAt && expiryError(expiresAt, new Date());
+  const error = expiresAt && expiryError(expiresAt, Date.now());
   if (error) throw new UsageError(`--expires: ${error.message}`);
   if (!/^\P{Cc}{1,100}$/u.test(name)) throw new UsageError('--name: must have 1 to 100 characters and no control characters');
   await withUser(user, async (database, userId) => {

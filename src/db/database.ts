@@ -24,8 +24,8 @@ export interface Database {
   asEngine<T>(work: Work<T>): Promise<T>;
   /** Receives what any process sends with pg_notify on a channel, until the database is closed. */
   listen(channel: string, listener: NotificationListener): Promise<void>;
-  /** The time on the database's clock, app_now(), which only tests and the mock move. */
-  now(): Date;
+  /** The time on the database's clock, app_now(), in milliseconds. Only tests and the mock move it. */
+  now(): number;
   /** The state of the connection pool. */
   connections(): Connections;
   /** Whether the database responds and has every migration of this version. */
@@ -182,8 +182,8 @@ export class OrmDatabase implements Database {
     this.#clockOffsetMs = clock?.ms ?? 0;
   }
 
-  now(): Date {
-    return new Date(Date.now() + this.#clockOffsetMs);
+  now(): number {
+    return Date.now() + this.#clockOffsetMs;
   }
 
   connections(): Connections {

@@ -70,7 +70,11 @@ const parameters = new Proxy({}, { get: (_, name) => new Parameter(String(name))
  */
 export function prepare<Given extends object, Row>(build: (given: Given) => Buildable<Row>): (given: Given) => Statement<Row> {
   const { sql: text, parameters: order } = build(parameters as Given).compile(compiler);
-  return (given) => ({ text, values: order.map((value) => fill(value, given as Record<string, unknown>)) });
+  return (given) => {
+    const values: unknown[] = [];
+    for (const value of order) values.push(fill(value, given as Record<string, unknown>));
+    return { text, values };
+  };
 }
 
 function fill(value: unknown, given: Record<string, unknown>): unknown {

@@ -77,12 +77,15 @@ function idempotencyKeyErrors(header: Record<string, string>): ValidationError[]
  * normal form of fields into the body.
  */
 function applyRules(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
-  const fieldOf = ({ pointer }: ValidationError) => pointer?.split('/')[1];
   const invalid = new Set(errors.map(fieldOf));
-  const valid = Object.fromEntries(Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name))));
+  const valid = errors.length === 0 ? body : Object.fromEntries(Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name))));
   const checked = rules(valid);
   Object.assign(body, checked.normalized);
   return checked.errors.filter((error) => !invalid.has(fieldOf(error)));
+}
+
+function fieldOf({ pointer }: ValidationError): string | undefined {
+  return pointer?.split('/')[1];
 }
 
 function isObject(value: unknown): value is Values {

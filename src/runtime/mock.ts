@@ -39,7 +39,7 @@ export async function runMock(port: number): Promise<void> {
 async function createHandler(documents: object[], publicUrl: string): Promise<RequestListener> {
   const { netAllow, delivery } = readConfig({});
   const net = { allow: parseRanges(netAllow) };
-  const rules = validationRules({ netAllowed: net.allow, channels: createChannels(delivery, net), now: () => new Date() });
+  const rules = validationRules({ netAllowed: net.allow, channels: createChannels(delivery, net), now: Date.now });
   const app = await createMock({ documents, publicUrl, rules: [rules.websites, rules.monitoring], log: createLog({ logLevel: 'error' }) });
   return app.callback();
 }

@@ -7,7 +7,7 @@ export const WebsiteEntity = defineEntity({
   tableName: 'websites',
   properties: {
     id: p.bigint('number').primary().autoincrement(),
-    userId: p.bigint('number'),
+    userId: p.bigint('number').lazy(),
     domain: p.text(),
     /** The domain as people write it, if that differs. */
     domainUnicode: p.text().nullable().lazy(),

@@ -105,6 +105,6 @@ function selectMatches({ search, favorite }: ListQuery, given: Given) {
 }
 
 /** Domains are stored in lower case. */
-function searched({ search = '' }: ListQuery): string {
-  return search.normalize('NFC').toLowerCase();
+function searched({ search }: ListQuery): string {
+  return search ? search.normalize('NFC').toLowerCase() : '';
 }

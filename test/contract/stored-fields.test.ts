@@ -225,12 +225,12 @@ test('every operation that stores fields is covered', () => {
   expect(withBody.map(({ id }) => id).toSorted()).toEqual([...others, ...covered, 'createKey', 'addNotification'].toSorted());
 });
 
-test('the columns that are read by default contain no hash and nothing that only the engine needs', () => {
+test('the columns that are read by default contain no hash, and nothing that only the engine or the database needs', () => {
   const hidden = new Map<unknown, string[]>([
     [UserEntity, ['passwordHash']],
     [SessionEntity, ['tokenHash']],
     [ApiKeyEntity, ['keyHash']],
-    [WebsiteEntity, ['domainUnicode', 'passwordHash']],
+    [WebsiteEntity, ['userId', 'domainUnicode', 'passwordHash']],
     [MonitorEntity, ['nextCheckAt', 'claimToken', 'targetHost', 'failures', 'firstFailedAt', 'firstCause', 'firstStatusCode']],
   ]);
   for (const entity of entities) {

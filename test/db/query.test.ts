@@ -96,7 +96,6 @@ test('rows have the properties of the entity, also in a transaction that is alre
   expect(separately[0]).toEqual([
     expect.objectContaining({
       domain: 'ada.example',
-      userId: ada,
       excludeBots: 1,
       favorite: false,
       hasPassword: false,
