@@ -78,11 +78,12 @@ test.each([
   const [provider] = (await providers.listProviders()).data;
   expect(provider).toEqual(created);
   expect(provider?.created_at).toBeInstanceOf(Date);
+  expect(provider?.provider_type).toBe(body.provider_type);
   // This also checks that the compiler knows the fields of each branch.
+  if (provider?.provider_type === 'email') expect(provider.recipient_email).toBe('ops@example.com');
   if (provider?.provider_type === 'slack') expect([provider.channel, provider.webhook_url]).toEqual(['#ops', '****cret']);
-  else if (provider?.provider_type === 'telegram') expect(provider.chat_id).toBe('-100123');
-  else if (provider?.provider_type === 'sms') expect(provider.phone_number).toBe('+4915112345678');
-  else expect(provider?.recipient_email).toBe('ops@example.com');
+  if (provider?.provider_type === 'telegram') expect(provider.chat_id).toBe('-100123');
+  if (provider?.provider_type === 'sms') expect(provider.phone_number).toBe('+4915112345678');
 });
 
 test('sends and receives times as Date objects', async () => {
