@@ -25,7 +25,7 @@ interface Candidate {
 
 /**
  * Measures this checkout and another one in short turns, on the same server, and prints the median of the ratios of all rounds. A
- * checkout compared with itself differs by up to 6 % in a round. It writes no files.
+ * checkout compared with itself still differs by up to 13 %. It writes no files.
  */
 export async function compareWith(checkout: string, { only, rounds, logFolder }: CompareOptions): Promise<void> {
   await withDatabase('bench_this', (thisUrl) =>
