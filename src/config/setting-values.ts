@@ -4,6 +4,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js';
 import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { isWellFormedKey } from '../auth/api-key.ts';
+import { findUrlError } from '../db/postgres-url.ts';
 
 // Schemas for the values of settings, each with the message for an invalid value.
 
@@ -22,7 +23,10 @@ export const token = (min: number, max: number) =>
 
 export const apiKey = z.string().refine(isWellFormedKey, 'must be a well-formed API key ("sitekeeper key generate" prints one)');
 
-export const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' });
+export const postgresUrl = z.string().superRefine((url, context) => {
+  const message = findUrlError(url);
+  if (message) context.addIssue({ code: 'custom', message });
+});
 
 export const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL' });
 

@@ -208,9 +208,10 @@ function unavailable(cause?: unknown): RetryLaterError {
   return new RetryLaterError('unavailable', 'The database is unavailable. Retry in 2 seconds.', 2, { cause });
 }
 
-// SQLSTATE classes 08 (connection), 40 (deadlock), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25P03
-// (idle transaction timeout), and the error codes of sockets.
-const temporaryCodes = /^(08...|25P03|40...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
+// SQLSTATE classes 08 (connection), 40 (deadlock), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25006
+// (a write on a standby), 25P03 (idle transaction timeout), and the error codes of sockets.
+const temporaryCodes =
+  /^(08...|25006|25P03|40...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
 const temporaryMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
 function isTemporaryError(error: unknown): boolean {

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
+import { closeWhenSilent } from './close-connection.ts';
+import type { Hosts } from './hosts.ts';
 
 /** Receives what processes send to each other with PostgreSQL's NOTIFY. */
 export interface NotificationListener {
@@ -9,18 +11,21 @@ export interface NotificationListener {
 }
 
 const reconnectMs = 500;
+/** A query is sent this often, because a frozen or unreachable server does not close its connections. */
+const heartbeatMs = 2000;
+const silenceMs = 5000;
 
 /** Listens to all channels on one connection of its own, and reconnects when it is lost. */
 export class NotificationConnection {
-  readonly #url: string;
+  readonly #hosts: Hosts;
   readonly #listeners: { channel: string; listener: NotificationListener }[] = [];
   #client: pg.Client | undefined;
   #started: Promise<void> | undefined;
   #reconnecting: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(hosts: Hosts) {
+    this.#hosts = hosts;
   }
 
   /** Resolves once it listens to the channel. */
@@ -45,10 +50,10 @@ export class NotificationConnection {
 
   /** Resolves with a promise that resolves when the connection is lost. */
   async #connect(): Promise<{ closed: Promise<void> }> {
-    const client = new pg.Client({
-      connectionString: this.#url,
+    const client = new this.#hosts.Client({
+      connectionString: this.#hosts.url,
       application_name: 'sitekeeper listener',
-      keepAlive: true,
+      pipeline: true,
       connectionTimeoutMillis: 5000,
     });
     const closed = new Promise<void>((resolve) => client.once('end', resolve));
@@ -59,7 +64,9 @@ export class NotificationConnection {
       }
     });
     await client.connect();
+    closeWhenSilent(client, silenceMs);
     for (const { channel } of this.#listeners) await client.query(`listen ${channel}`);
+    sendHeartbeats(client).catch(() => {}); // It is closed, or an 'end' event follows.
     this.#client = client;
     if (this.#isClosed) await client.end(); // It was closed in the meantime, when it had no client to end.
     return { closed };
@@ -75,5 +82,13 @@ export class NotificationConnection {
       for (const { listener } of this.#listeners) listener.onReconnect();
       await connected.closed;
     }
+  }
+}
+
+/** The next one is sent after the response, so that the connection is silent if there is none. */
+async function sendHeartbeats(client: pg.Client): Promise<never> {
+  for (;;) {
+    await delay(heartbeatMs, undefined, { ref: false });
+    await client.query('select 1');
   }
 }

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 import type { Connections } from './database.ts';
 import { PipelinedQuery } from './pipelined-query.ts';
@@ -10,7 +10,7 @@ export type Pool = pg.Pool & { options: { types: pg.TypeOverrides } };
 interface SharedConnection {
   client: pg.PoolClient;
   pool: Pool;
-  socket: Socket;
+  socket: Duplex;
   /** Whether writes are buffered until the end of this turn of the event loop, so that they leave in one packet. */
   isCorked: boolean;
   pendingQueries: number;
@@ -61,7 +61,7 @@ export class ConnectionMultiplexer {
         const connection: SharedConnection = {
           client,
           pool,
-          socket: socketOf(client),
+          socket: client.connection.stream,
           isCorked: false,
           pendingQueries: 0,
           lastActiveMs: performance.now(),
@@ -141,8 +141,4 @@ function corkForThisTurn(connection: SharedConnection) {
     connection.isCorked = false;
     connection.socket.uncork();
   });
-}
-
-export function socketOf(client: pg.PoolClient): Socket {
-  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }

@@ -1,10 +1,12 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { closeWhenReadOnly, closeWhenSilent } from './close-connection.ts';
 import { appRole, type Database, type Entities, openDatabaseOn } from './database.ts';
+import { Hosts } from './hosts.ts';
 import { NotificationConnection } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
-import { ConnectionMultiplexer, type Pool, socketOf } from './multiplexer.ts';
+import { ConnectionMultiplexer, type Pool } from './multiplexer.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
 import { queryInTransaction } from './statement.ts';
 
@@ -20,12 +22,14 @@ const minForReserve = 3;
 export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
   const reserved = options.poolSize >= minForReserve ? 1 : 0;
   let multiplexer: ConnectionMultiplexer | undefined;
-  const { address, options: urlOptions } = splitOptions(url);
+  const hosts = new Hosts(url);
+  const { address, options: urlOptions } = splitOptions(hosts.url);
   const orm = await MikroORM.init({
     entities,
-    clientUrl: url,
+    clientUrl: hosts.url,
     pool: { min: 0, max: options.poolSize - reserved },
     driverOptions: {
+      Client: hosts.Client,
       connectionString: address, // The ORM drops query parameters such as sslmode.
       application_name: 'sitekeeper',
       pipeline: true,
@@ -36,7 +40,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
         created.options.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTime);
         const reserve = reserved > 0 ? (new pg.Pool({ ...created.options, max: reserved }) as Pool) : undefined;
         for (const pool of reserve ? [created, reserve] : [created]) {
-          pool.on('connect', closeWhenSilent);
+          pool.on('connect', closeWhenUseless);
           reclaimLostConnections(pool);
         }
         reserve?.on('error', () => {}); // The next read opens a new connection.
@@ -47,7 +51,7 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0 -c jit=off`,
     },
   });
-  const notifications = new NotificationConnection(url);
+  const notifications = new NotificationConnection(hosts);
   return openDatabaseOn(orm, {
     concurrency: options.poolSize - reserved,
     listen: (channel, listener) => notifications.listen(channel, listener),
@@ -74,11 +78,11 @@ function splitOptions(url: string): { address: string; options: string } {
   return { address: address.href, options };
 }
 
-/** Fails the pending queries of a silent connection, so that the pool opens a new one. Idle connections are closed sooner. */
-function closeWhenSilent(client: pg.PoolClient) {
+/** Fails the pending queries of such a connection, so that the pool opens a new one. Idle connections are closed sooner. */
+function closeWhenUseless(client: pg.PoolClient) {
   client.on('error', () => {}); // Without a listener, a lost connection that is in use would end the process.
-  const socket = socketOf(client);
-  socket.setTimeout(silenceMs, () => socket.destroy(new Error('Connection terminated: the database does not respond')));
+  closeWhenSilent(client, silenceMs);
+  closeWhenReadOnly(client);
 }
 
 /**
@@ -100,13 +104,15 @@ function reclaimLostConnections(pool: pg.Pool) {
 
 /** Migrates as the owner and grants the service's login the roles it needs. Returns the names of the migrations that ran. */
 export async function migratePostgres(ownerUrl: string, serviceUrl: string, names?: string[]): Promise<string[]> {
+  const hosts = new Hosts(ownerUrl);
   const orm = await MikroORM.init({
     entities: [],
     discovery: { warnWhenNoEntities: false },
-    clientUrl: ownerUrl,
+    clientUrl: hosts.url,
     pool: { min: 0, max: 2 },
     driverOptions: {
-      connectionString: ownerUrl,
+      Client: hosts.Client,
+      connectionString: hosts.url,
       application_name: 'sitekeeper migrate',
       connectionTimeoutMillis: 5000,
       onPoolCreated: reclaimLostConnections,
@@ -118,7 +124,7 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
     // The lock serializes processes that start at the same time. It is held on a separate connection from the migrator's.
     return await orm.em.fork().transactional(async (lock) => {
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
-      const login = decodeURIComponent(new URL(serviceUrl).username);
+      const login = decodeURIComponent(new URL(new Hosts(serviceUrl).url).username);
       // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
       if (login) await assertRestrictedLogin(queryInTransaction(lock), login);
       const done = await migrate(orm);
@@ -131,7 +137,8 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
 }
 
 export async function planPostgres(ownerUrl: string): Promise<MigrationPlan> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 });
+  const hosts = new Hosts(ownerUrl);
+  const client = new hosts.Client({ connectionString: hosts.url, application_name: 'sitekeeper migrate', connectionTimeoutMillis: 5000 });
   try {
     await client.connect();
     return await planMigrations((sql) => client.query(sql));

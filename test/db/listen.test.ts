@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { Hosts } from '../../src/db/hosts.ts';
 import { NotificationConnection } from '../../src/db/listen.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 
@@ -53,7 +54,7 @@ const listening = () =>
 describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications', () => {
   test('receives notifications again after it was lost, and after two failed attempts to connect', async () => {
     const proxy = await startProxy();
-    const connection = new NotificationConnection(proxy.url);
+    const connection = new NotificationConnection(new Hosts(proxy.url));
     const [received, reconnects]: [string[], string[]] = [[], []];
     const listenTo = (channel: string) =>
       connection.listen(channel, {
@@ -76,7 +77,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications'
 
   test('closes while it reconnects', async () => {
     const proxy = await startProxy();
-    const connection = new NotificationConnection(proxy.url);
+    const connection = new NotificationConnection(new Hosts(proxy.url));
     await connection.listen('first', { onNotification() {}, onReconnect() {} });
     const released = Promise.withResolvers<void>();
     proxy.waitFor(released.promise);

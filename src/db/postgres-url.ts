@@ -1,0 +1,32 @@
+// DATABASE_URL as libpq defines it: postgres://user:password@host1:5432,host2:5433/database?target_session_attrs=read-write.
+
+const writable = ['read-write', 'primary'];
+
+/** Whether the service may only use a server that accepts writes. Such a URL can name several hosts. */
+export function requiresWritable(url: string): boolean {
+  return writable.includes(sessionAttributes(url));
+}
+
+/** Returns one URL for each host, with everything else unchanged. */
+export function splitHosts(url: string): string[] {
+  const [, start = '', hosts = '', end = ''] = /^([^:/?#]*:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  return start === '' ? [url] : hosts.split(',').map((host) => start + host + end);
+}
+
+/** Returns what is wrong with a URL, or undefined. */
+export function findUrlError(url: string): string | undefined {
+  const urls = splitHosts(url);
+  if (urls.some((one) => !/^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? ''))) return 'must be a postgres:// URL';
+  if (urls.length > 1 && urls.some((one) => URL.parse(one)?.hostname === '')) return 'must have a host before and after each comma';
+  const attributes = sessionAttributes(url);
+  if (!['any', ...writable].includes(attributes)) return `must have a target_session_attrs of ${writable.join(' or ')}: the service writes`;
+  if (urls.length > 1 && attributes === 'any') {
+    return 'must have ?target_session_attrs=read-write after several hosts, because the service can only use the one that accepts writes';
+  }
+  return undefined;
+}
+
+function sessionAttributes(url: string): string {
+  const [first = ''] = splitHosts(url);
+  return URL.parse(first)?.searchParams.get('target_session_attrs') ?? 'any';
+}
