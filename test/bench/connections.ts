@@ -2,7 +2,7 @@
 // connection per query.
 //   .ci/with-postgres npm run bench:connections
 import pg from 'pg';
-import { ConnectionMultiplexer, type Pool, socketOf } from '../../src/db/multiplexer.ts';
+import { ConnectionMultiplexer, type Pool } from '../../src/db/multiplexer.ts';
 import { PipelinedQuery } from '../../src/db/pipelined-query.ts';
 import type { Statement } from '../../src/db/statement.ts';
 import { serviceUrl } from '../support/database-url.ts';
@@ -61,7 +61,7 @@ function runOnOwnConnection(pool: Pool, statements: Statement[]): Promise<unknow
         if (error) reject(error);
         else resolve(rows);
       });
-      const socket = socketOf(client);
+      const socket = client.connection.stream;
       socket.cork(); // As shared connections do: the messages of a query leave in one packet.
       client.query(query);
       socket.uncork();

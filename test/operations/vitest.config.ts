@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ['test/operations/**/*.test.ts'],
+    exclude: ['test/operations/**/*.long.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 120_000,
     hookTimeout: 60_000,

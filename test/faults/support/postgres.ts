@@ -74,7 +74,8 @@ export async function createPostgres(): Promise<PostgresServer> {
   };
 }
 
-function newestBin(): string {
+/** Returns the folder of the newest installed PostgreSQL's programs. */
+export function newestBin(): string {
   const root = '/usr/lib/postgresql';
   const [newest] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a));
   return join(root, newest ?? '', 'bin');
@@ -84,19 +85,19 @@ function newestBin(): string {
  * PostgreSQL does not run as root. If we are root, the user postgres gets the folder. Returns the command that runs a program
  * as that user.
  */
-async function prepareUser(folder: string): Promise<string[]> {
+export async function prepareUser(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const [uid, gid] = await Promise.all(['-u', '-g'].map(async (option) => Number((await execute('id', [option, 'postgres'])).stdout)));
   await chown(folder, uid ?? 0, gid ?? 0);
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'];
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
 /** A child can end between the moment it is listed and the moment it is signalled, an autovacuum worker for one. */
-function signalIfRunning(pid: number, name: NodeJS.Signals): void {
+export function signalIfRunning(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
