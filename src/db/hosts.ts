@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { closeConnection, readOnlyCode } from './close-connection.ts';
+import { closeConnection, closeWhenSilent, readOnlyCode } from './close-connection.ts';
 import { requiresWritable, splitHosts } from './postgres-url.ts';
 
 type Address = Pick<pg.Client, 'host' | 'port'>;
@@ -76,6 +76,7 @@ async function probe(url: string): Promise<Address> {
   const isReadOnly = watchReadOnly(client);
   try {
     await client.connect();
+    closeWhenSilent(client, probeTimeoutMs); // Otherwise disconnecting could take forever.
     if (isReadOnly()) throw readOnlyError();
     return { host: client.host, port: client.port };
   } catch (cause) {
@@ -128,7 +129,7 @@ function isSame(a: Address, b: Address): boolean {
 }
 
 function readOnlyError(): Error {
-  return Object.assign(new Error('it does not accept writes'), { code: readOnlyCode });
+  return Object.assign(new Error('the server does not accept writes'), { code: readOnlyCode });
 }
 
 /** Its code is that of an error that the operator can fix, such as a wrong password, rather than of a host that is a standby. */

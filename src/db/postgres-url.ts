@@ -13,17 +13,16 @@ export function splitHosts(url: string): string[] {
   return start === '' ? [url] : hosts.split(',').map((host) => start + host + end);
 }
 
-/** Returns what is wrong with a URL, or undefined. */
+/** Returns what is wrong with a URL, if anything is. */
 export function findUrlError(url: string): string | undefined {
   const urls = splitHosts(url);
   if (urls.some((one) => !/^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? ''))) return 'must be a postgres:// URL';
-  if (urls.length > 1 && urls.some((one) => URL.parse(one)?.hostname === '')) return 'must have a host before and after each comma';
   const attributes = sessionAttributes(url);
-  if (!['any', ...writable].includes(attributes)) return `must have a target_session_attrs of ${writable.join(' or ')}: the service writes`;
-  if (urls.length > 1 && attributes === 'any') {
-    return 'must have ?target_session_attrs=read-write after several hosts, because the service can only use the one that accepts writes';
-  }
-  return undefined;
+  if (![...writable, 'any'].includes(attributes)) return 'must have a target_session_attrs of read-write, primary or any';
+  if (urls.length === 1) return undefined;
+  if (urls.some((one) => URL.parse(one)?.hostname === '')) return 'must have a host before and after each comma';
+  if (attributes !== 'any') return undefined;
+  return 'must end with ?target_session_attrs=read-write if it has several hosts, because the service writes';
 }
 
 function sessionAttributes(url: string): string {

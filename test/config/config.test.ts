@@ -110,3 +110,26 @@ describe('PUBLIC_URL', () => {
     expect(() => readConfig({ PUBLIC_URL })).toThrow(/^PUBLIC_URL: must (?!.*hidden)/),
   );
 });
+
+describe('DATABASE_URL', () => {
+  const read = (DATABASE_URL: string) => readConfig({ DATABASE_URL, SECRET_KEY: Buffer.alloc(32).toString('base64') }).databaseUrl;
+
+  test.each([
+    'postgres://user:p%40ss@db.example.com/sitekeeper',
+    'postgresql://user:p,ss@db.example.com:5432/sitekeeper?sslmode=require&options=-c%20work_mem%3D5MB',
+    'postgres://user:p,ss@one.example.com,two.example.com:5433,192.0.2.3/sitekeeper?target_session_attrs=read-write',
+    'postgres://user@[2001:db8::1]:5432,[2001:db8::2]/sitekeeper?sslmode=require&target_session_attrs=primary',
+  ])('accepts %s', (url) => expect(read(url)).toBe(url));
+
+  test.each([
+    ['http://hidden.example.com/sitekeeper', 'must be a postgres:// URL'],
+    ['postgres://hidden:70000,two/sitekeeper?target_session_attrs=read-write', 'must be a postgres:// URL'],
+    ['postgres://hidden,[::1/sitekeeper?target_session_attrs=read-write', 'must be a postgres:// URL'],
+    ['postgres://hidden,/sitekeeper?target_session_attrs=read-write', 'must have a host before and after each comma'],
+    [
+      'postgres://hidden,two/sitekeeper',
+      'must end with ?target_session_attrs=read-write if it has several hosts, because the service writes',
+    ],
+    ['postgres://hidden/sitekeeper?target_session_attrs=standby', 'must have a target_session_attrs of read-write, primary or any'],
+  ])('rejects %s', (url, message) => expect(() => read(url)).toThrow(new ConfigError(`DATABASE_URL: ${message}`)));
+});

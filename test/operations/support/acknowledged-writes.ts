@@ -13,12 +13,11 @@ export class AcknowledgedWrites {
   readonly #url: string;
   readonly #key: string;
   readonly #agent = new Agent({ keepAlive: true });
+  readonly #creations: { sentMs: number; acknowledgedMs: number }[] = [];
   readonly #pending = new Set<Promise<void>>();
   readonly #name = `load-${++loads}`;
   #sent = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** When the acknowledged creation that was sent last was sent, and when it was acknowledged. */
-  #last = { sentMs: 0, acknowledgedMs: 0 };
 
   constructor(url: string, key: string) {
     this.#url = `${url}/api/v1/websites`;
@@ -39,14 +38,15 @@ export class AcknowledgedWrites {
     this.#agent.destroy();
   }
 
-  /** Resolves with the time at which a creation was acknowledged that was sent after the given time. */
+  /** Resolves with the time of the first acknowledgement of a creation that was sent after the given time. */
   async waitForAcknowledgement(afterMs: number, timeoutMs: number): Promise<number> {
     const endMs = performance.now() + timeoutMs;
-    while (this.#last.sentMs <= afterMs) {
-      if (performance.now() > endMs) throw new Error(`No write was acknowledged: ${JSON.stringify(this.statuses)}`);
-      await delay(5);
+    while (performance.now() < endMs) {
+      const first = this.#creations.find(({ sentMs }) => sentMs > afterMs);
+      if (first) return first.acknowledgedMs;
+      await delay(20);
     }
-    return this.#last.acknowledgedMs;
+    throw new Error(`No write was acknowledged: ${JSON.stringify(this.statuses)}`);
   }
 
   async #write(domain: string) {
@@ -54,7 +54,7 @@ export class AcknowledgedWrites {
     const created = await this.#send('POST', this.#url, `domain=${domain}`);
     if (created.status !== 201) return;
     this.isUpdated.set(domain, false);
-    if (sentMs > this.#last.sentMs) this.#last = { sentMs, acknowledgedMs: performance.now() };
+    this.#creations.push({ sentMs, acknowledgedMs: performance.now() });
     const updated = await this.#send('PUT', `${this.#url}/${JSON.parse(created.body).data.id}`, 'favorite=1');
     if (updated.status === 200) this.isUpdated.set(domain, true);
   }

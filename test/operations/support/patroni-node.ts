@@ -107,8 +107,15 @@ export class PatroniNode {
           synchronous_mode_strict: true,
           postgresql: {
             use_pg_rewind: true,
-            // Processes are killed here, not machines: what was written to a file is not lost.
-            parameters: { max_connections: 100, fsync: 'off', unix_socket_directories: '', wal_keep_size: '512MB' },
+            parameters: {
+              max_connections: 100,
+              // After a failover the third node would follow the new primary only after 5 seconds.
+              wal_retrieve_retry_interval: '1s',
+              wal_keep_size: '512MB',
+              // Processes are killed here, not machines: what was written to a file is not lost.
+              fsync: 'off',
+              unix_socket_directories: '',
+            },
           },
         },
         initdb: [{ encoding: 'UTF8' }, 'data-checksums', 'no-sync'],
