@@ -96,9 +96,9 @@ module.exports = {
     // names: only isIP, isIPv4 and isIPv6 can be imported from node:net, and the global fetch is forbidden.
     {
       name: 'only-net-opens-connections',
-      comment: 'http/server.ts listens; it opens no connection',
+      comment: 'http/server.ts and http/port.ts listen; they open no connection to another host',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(net/|http/server\\.ts$)' },
+      from: { path: '^src/', pathNot: '^src/(net/|http/(server|port)\\.ts$)' },
       to: { path: '^(http|https|http2|tls|dgram|dns|dns/promises|child_process|undici)$', ...runtimeImport },
     },
     {

@@ -1,23 +1,25 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
 import { ProblemError } from '../errors.ts';
+import { OpenConnections } from './open-connections.ts';
+import { bind, type ListenOptions, urlOf } from './port.ts';
 import { problemBody, serializeProblem } from './problems.ts';
 import { newRequestId } from './request-id.ts';
 import { type EarlyProblem, findRequestProblem } from './request-line.ts';
 import { UnreadResponses } from './unread-responses.ts';
-
-/** The server cannot listen. The message tells the operator what to change. */
-export class ListenError extends Error {}
 
 export interface HttpServer {
   /** The public URL: PUBLIC_URL, or the address it listens on. */
   url: string;
   /** Sets the request handler. Before the first call, every request gets 503. */
   setHandler(handler: RequestListener): void;
-  /** Makes /readyz fail and closes connections after each response, so that load balancers and clients go elsewhere. */
+  /** Makes /readyz fail, so that load balancers send requests elsewhere. Other requests are handled as before. */
   drain(): void;
-  /** Stops accepting connections and finishes in-flight requests. Those that take too long are aborted. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting connections and finishes in-flight requests. Those that take too long are aborted. A connection that has no
+   * request in progress is closed when it has been idle for `maxIdleMs`: the client may be about to send one.
+   */
+  close(maxIdleMs?: number): Promise<void>;
 }
 
 const closeTimeoutMs = 6000;
@@ -32,39 +34,20 @@ const keepAliveMs = 65_000;
 /** How long a client has to read the last response before the connection is destroyed. */
 const lingerMs = 1500;
 
-interface ListenOptions {
-  host: string;
-  port: number;
-  publicUrl?: string;
-  /** What the operator can do if the port is in use. */
-  remedy?: string;
-}
-
-/**
- * Checks that the port is free before anything is changed, and chooses one for port 0. It does not listen yet: until the
- * service is ready, connections should be refused, so that proxies try another process. Workers of a cluster share a port that was checked.
- */
-export async function chooseAddress({ host, port, publicUrl }: ListenOptions, isShared = false) {
-  const bound = isShared ? port : await findFreePort(host, port);
-  return { host, port: bound, publicUrl: publicUrl ?? urlOf(host, bound) };
-}
-
-async function findFreePort(host: string, port: number): Promise<number> {
-  const server = createTcpServer();
-  await bind(server, { host, port, exclusive: true });
-  const { port: bound } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return bound;
-}
-
 export async function listen({ host, port, publicUrl, remedy }: ListenOptions): Promise<HttpServer> {
   let url = publicUrl ?? '';
   let handler: RequestListener = (request, response) => respondUnavailable(request, response, 'The service is starting.', url);
+  let isDraining = false;
+  let isClosing = false;
+  let accepted = 0;
   const unread = new UnreadResponses();
+  const connections = new OpenConnections(isBusy);
   const onRequest: RequestListener = oneAtATime((request, response) => {
     unread.watch(response);
+    if (isClosing) response.setHeader('Connection', 'close');
     const problem = findRequestProblem(request);
     if (problem) respondWithProblem(request, response, problem, url);
+    else if (isDraining && pathOf(request) === '/readyz') respondUnavailable(request, response, 'The service is shutting down.', url);
     else handler(request, response);
   });
   const server = createServer(
@@ -81,6 +64,8 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   // A client that closes its sending side after the request still waits for the response. Node's types lack this property.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   server.on('connection', (socket: Socket) => {
+    accepted++;
+    connections.add(socket);
     socket.destroySoon = () => closeGracefully(socket); // Node calls it after a response with Connection: close.
   });
   server.on('checkExpectation', onRequest); // Node would respond 417; RFC 9110 allows ignoring unknown expectations.
@@ -94,24 +79,40 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       handler = next;
     },
     drain() {
-      const current = handler;
-      handler = (request, response) => {
-        response.setHeader('Connection', 'close');
-        if (pathOf(request) === '/readyz') respondUnavailable(request, response, 'The service is shutting down.', url);
-        else current(request, response);
-      };
+      isDraining = true;
+      connections.watch();
     },
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      // A connection becomes idle after its last response and would otherwise be kept open for more requests.
-      const idle = setInterval(() => server.closeIdleConnections(), 50);
+    async close(maxIdleMs = 0) {
+      await waitForQuietTurn(() => accepted);
+      // Node's own close of an HTTP server also closes connections whose first or next request is in transit.
+      const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve));
+      isClosing = true;
+      connections.closeIdle(maxIdleMs);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
       await closed;
+      server.close(); // Ends Node's timer that looks for slow requests.
       unread.stop();
-      clearInterval(idle);
+      connections.stop();
       clearTimeout(timeout);
     },
   };
+}
+
+const quietTurnMs = 0.2;
+const maxTurns = 1000;
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Resolves right after a turn of the event loop that accepted no connection and had little else to do. Whoever connects between
+ * such a turn and the closing of the port would be reset by the operating system, so this time must be as short as possible.
+ */
+async function waitForQuietTurn(countAccepted: () => number) {
+  await endOfTurn();
+  for (let turn = 0; turn < maxTurns; turn++) {
+    const [start, before] = [performance.now(), countAccepted()];
+    await endOfTurn();
+    if (countAccepted() === before && performance.now() - start < quietTurnMs) return;
+  }
 }
 
 /**
@@ -139,30 +140,14 @@ function oneAtATime(handle: RequestListener): RequestListener {
 /** The latest response of each connection. */
 const lastResponses = new WeakMap<Socket, ServerResponse>();
 
+/** Whether a request of the connection is in progress. */
+function isBusy(socket: Socket): boolean {
+  const response = lastResponses.get(socket);
+  return response !== undefined && !isClosed(response);
+}
+
 function isClosed(response: ServerResponse): boolean {
   return response.writableFinished || response.destroyed;
-}
-
-function bind(
-  server: TcpServer,
-  { host, port, exclusive, remedy = 'set HOST or PORT to another value' }: ListenOptions & { exclusive?: boolean },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const message =
-        error.code === 'EADDRINUSE'
-          ? `Port ${port} on ${host} is already in use. Stop the other process, or ${remedy}.`
-          : `Cannot listen on port ${port} of ${host}: ${error.message}.`;
-      reject(new ListenError(message));
-    });
-    server.listen({ host, port, ...(exclusive && { exclusive }) }, resolve);
-  });
-}
-
-/** A server that listens on all addresses is reached as localhost on this machine. */
-function urlOf(host: string, port: number): string {
-  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function respondUnavailable(request: IncomingMessage, response: ServerResponse, detail: string, publicUrl: string) {

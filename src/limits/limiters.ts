@@ -4,6 +4,8 @@ import { RetryLaterError } from '../errors.ts';
 /** Creates limiters that allow `points` per `seconds`. */
 export interface Limiters {
   create(name: string, points: number, seconds: number): RateLimiterAbstract;
+  /** Whether limits are shared through Redis now. Limiters that never are do not have it. */
+  isRedisAvailable?(): boolean;
   close(): Promise<void>;
 }
 

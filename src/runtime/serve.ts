@@ -6,11 +6,13 @@ import { createApp } from '../app.ts';
 import { expiredRows } from '../auth/expired-rows.ts';
 import type { Config } from '../config/config.ts';
 import { startRetention } from '../db/retention.ts';
-import { chooseAddress, type HttpServer, listen } from '../http/server.ts';
+import { chooseAddress } from '../http/port.ts';
+import { type HttpServer, listen } from '../http/server.ts';
 import { shareFairly } from '../limits/fair-database.ts';
 import { type Limiters, memoryLimiters } from '../limits/limiters.ts';
 import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
+import { registerRedisMetric } from '../telemetry/metrics.ts';
 import { reportReady, sharesPort } from './cluster.ts';
 import { workerMetrics } from './cluster-metrics.ts';
 import { openDatabase } from './open-database.ts';
@@ -29,6 +31,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   if (key) announceOwner(config, key, address.publicUrl);
   const telemetry = await startTelemetry(config, database, log);
   const { metrics, tracer } = telemetry;
+  if (limiters.isRedisAvailable) registerRedisMetric(metrics, limiters.isRedisAvailable);
   const metricsSource = cluster.isWorker ? workerMetrics(metrics.registry) : metrics.registry;
   const app = await createApp({
     config,
@@ -65,11 +68,18 @@ async function openLimiters({ redisUrl }: Config, log: Logger): Promise<Limiters
 /** How long load balancers have to notice that /readyz fails. */
 const drainMs = 2000;
 
-/** Gives load balancers time to notice, except after Ctrl+C, and then closes the server. */
+/**
+ * How long a connection can be idle before a process that is shutting down closes it. It is longer than a proxy keeps idle
+ * connections (1 second in deploy/nginx.conf), so that no request is sent on a connection that is being closed.
+ */
+const maxIdleMs = 2000;
+
+/** Gives load balancers time to notice, and then closes the server. After Ctrl+C nobody waits for that. */
 async function stopServing(server: HttpServer, reason: string) {
+  if (reason === 'SIGINT') return server.close();
   server.drain();
-  if (reason !== 'SIGINT') await delay(drainMs);
-  await server.close();
+  await delay(drainMs);
+  await server.close(maxIdleMs);
 }
 
 const expiryIntervalMs = 10 * 60 * 1000;

@@ -99,6 +99,19 @@ export function registerProcessMetrics({ registry }: Metrics, { connections, pen
   });
 }
 
+/** Adds a metric that only processes with REDIS_URL have. In a cluster, one worker that cannot use Redis is what counts. */
+export function registerRedisMetric({ registry }: Metrics, isAvailable: () => boolean): void {
+  new Gauge({
+    name: 'sitekeeper_redis_available',
+    help: '1 if limits are counted in Redis; 0 while it does not respond and this process counts on its own.',
+    aggregator: 'min',
+    registers: [registry],
+    collect() {
+      this.set(isAvailable() ? 1 : 0);
+    },
+  });
+}
+
 /** Reports NaN while the database is unavailable: a gap in the chart is better than a wrong value. */
 async function readOutbox(pendingAlerts: CollectedValues['pendingAlerts']) {
   try {

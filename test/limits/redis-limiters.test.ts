@@ -1,9 +1,4 @@
 // Requires a Redis server: run with TEST_REDIS_URL.
-import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -11,6 +6,7 @@ import { consume } from '../../src/limits/limiters.ts';
 import { redisLimiters } from '../../src/limits/redis-limiters.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { reopen } from '../support/database.ts';
+import { freePort, startRedis } from '../support/redis-server.ts';
 import { startService } from '../support/service.ts';
 
 const silent = pino({ level: 'silent' });
@@ -44,7 +40,7 @@ describe.runIf(process.env.TEST_REDIS_URL)('on Redis', () => {
 
   test('while Redis is unreachable, each process counts on its own and logs it; then limits are shared again', async () => {
     const port = await freePort();
-    let stop = await startRedis(port);
+    let server = await startRedis(port);
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
     const limiters = redisLimiters(`redis://127.0.0.1:${port}`, log);
@@ -63,16 +59,16 @@ describe.runIf(process.env.TEST_REDIS_URL)('on Redis', () => {
       .toEqual(['sitekeeper:unreachable:warm-up']);
     await consume(limiter, 'a');
     redis.disconnect();
-    await stop();
+    await server.stop();
     const counts = [];
     for (let call = 0; call < 5; call++) counts.push((await consume(limiter, 'a')).consumedPoints);
     expect(counts).toEqual([1, 2, 3, 4, 5]);
     expect(lines.join('')).toContain('Redis is unreachable: each process enforces limits on its own until it is back');
-    stop = await startRedis(port);
+    server = await startRedis(port);
     await expect.poll(() => lines.join(''), { timeout: 20_000 }).toContain('Redis is reachable again: limits are shared by all processes');
     expect((await consume(limiter, 'b')).consumedPoints).toBe(1);
     await limiters.close();
-    await stop();
+    await server.stop();
   });
 
   test('a service starts and responds while Redis is unreachable', async () => {
@@ -84,25 +80,3 @@ describe.runIf(process.env.TEST_REDIS_URL)('on Redis', () => {
     await limiters.close();
   });
 });
-
-/** Starts a separate Redis server, which a test can stop. */
-async function startRedis(port: number) {
-  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-redis-'));
-  const args = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', ''];
-  // Redis hangs with the library that .ci/in-years preloads.
-  const server = spawn('redis-server', args, { stdio: 'pipe', env: { ...process.env, LD_PRELOAD: '' } });
-  await new Promise<void>((resolve) => server.stdout.on('data', (data) => String(data).includes('Ready to accept') && resolve()));
-  return async () => {
-    server.kill('SIGTERM');
-    await new Promise((resolve) => server.on('close', resolve));
-    await rm(folder, { recursive: true });
-  };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

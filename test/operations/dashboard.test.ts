@@ -4,12 +4,13 @@ import type { MetricObject } from 'prom-client';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { registerMetrics } from '../../src/runtime/telemetry.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, registerRedisMetric } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 
 const database = await createDatabase();
 const metrics = createMetrics();
 registerMetrics(metrics, database);
+registerRedisMetric(metrics, () => true);
 afterAll(() => database.close());
 /** The names of the samples on /metrics, with the labels of each. */
 const knownSamples = new Map(metrics.registry.getMetricsAsArray().flatMap(samplesOf));

@@ -1,0 +1,103 @@
+// A server that is closed loses no request that is in transit, and a port is checked without accepting connections.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { chooseAddress } from '../../src/http/port.ts';
+import { listen } from '../../src/http/server.ts';
+
+async function startServer() {
+  const server = await listen({ host: '127.0.0.1', port: 0 });
+  const handled: string[] = [];
+  server.setHandler((request, response) => {
+    handled.push(request.url ?? '');
+    request.resume().on('end', () => response.end('ok'));
+  });
+  onTestFinished(() => server.close());
+  return { ...server, handled, port: Number(new URL(server.url).port) };
+}
+
+async function open(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket
+    .on('error', () => {})
+    .on('data', (data) => {
+      text += data;
+    });
+  await once(socket, 'connect');
+  return { socket, text: () => text, closed: new Promise((resolve) => socket.once('close', resolve)) };
+}
+
+const post = (socket: Socket, path: string) => socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
+
+test('handles the first request of a connection that was opened before the server closed', async () => {
+  const server = await startServer();
+  const { socket, text, closed } = await open(server.port);
+  const closing = server.close(2000);
+  await delay(200);
+  post(socket, '/first');
+  await closed;
+  expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\nConnection: close\r\n/);
+  await closing;
+  expect(server.handled).toEqual(['/first']);
+});
+
+test('handles the next request of an idle connection, and refuses new connections', async () => {
+  const server = await startServer();
+  const { socket, text, closed } = await open(server.port);
+  post(socket, '/before');
+  await expect.poll(text).toContain('ok');
+  server.drain();
+  const closing = server.close(2000);
+  await delay(200);
+  await expect(open(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  post(socket, '/after');
+  await closed;
+  expect(text().match(/^Connection: .*(?=\r)/gm)).toEqual(['Connection: keep-alive', 'Connection: close']);
+  await closing;
+  expect(server.handled).toEqual(['/before', '/after']);
+});
+
+test('closes idle connections after the given time, and at once without one', async () => {
+  for (const maxIdleMs of [300, 0]) {
+    const server = await startServer();
+    const connections = await Promise.all([open(server.port), open(server.port)]);
+    await server.close(maxIdleMs);
+    // A reset would mean that the connection was not accepted.
+    expect(await Promise.all(connections.map(({ closed }) => closed))).toEqual([false, false]);
+  }
+});
+
+test('a port is checked without accepting a connection', async () => {
+  const { port } = await chooseAddress({ host: '127.0.0.1', port: 0 });
+  let stopped = false;
+  const accepted: string[] = [];
+  const clients = Array.from({ length: 4 }, async () => {
+    while (!stopped)
+      await open(port).then(
+        () => accepted.push('accepted'),
+        () => delay(0),
+      );
+  });
+  for (let checks = 0; checks < 200; checks++) await chooseAddress({ host: '127.0.0.1', port });
+  stopped = true;
+  await Promise.all(clients);
+  expect(accepted).toEqual([]);
+});
+
+test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('a port in use on %s is reported, and one that was just in use is not', async (host) => {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await expect(chooseAddress({ host, port })).rejects.toThrow(`Port ${port} on ${host} is already in use.`);
+  const { socket } = await open(port);
+  await new Promise((resolve) => server.close(resolve).once('connection', (accepted) => accepted.destroy()) && socket.end());
+  expect(await chooseAddress({ host, port })).toMatchObject({ port });
+  const again = await listen({ host, port });
+  await again.close();
+});
+
+test('an address of another machine is reported', async () => {
+  await expect(chooseAddress({ host: '192.0.2.1', port: 3000 })).rejects.toThrow(/^Cannot listen on port 3000 of 192\.0\.2\.1: /);
+});

@@ -1,0 +1,123 @@
+// A Redis server that accepts connections but does not respond, in time or at all.
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { Deployment, type RunningService } from '../faults/support/deployment.ts';
+import { createDatabase, urlOf } from '../support/database.ts';
+import { freePort, startRedis } from '../support/redis-server.ts';
+
+const token = 'let-me-see-the-metrics';
+const requests = 40;
+const limit = 60;
+
+describe.runIf(process.env.TEST_DATABASE_URL && process.env.TEST_REDIS_URL)('a service whose Redis does not respond', () => {
+  let database: Database;
+  let deployment: Deployment;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    deployment = await Deployment.create({ DATABASE_URL: urlOf(database), METRICS_TOKEN: token });
+  });
+  afterAll(async () => {
+    await deployment?.remove();
+    await database?.close();
+  });
+
+  async function serve(redisPort: number): Promise<RunningService> {
+    const settings = { REDIS_URL: `redis://127.0.0.1:${redisPort}`, RATE_LIMIT_PER_MINUTE: String(limit) };
+    return deployment.serve(settings, ['serve', '--no-engine']);
+  }
+
+  test('notices it with the first request, counts on its own, and shares limits again when it is back', async () => {
+    const port = await freePort();
+    const redis = await startRedis(port);
+    onTestFinished(() => redis.stop());
+    const [one, other] = [await serve(port), await serve(port)];
+    await waitForMetric(one, 1);
+    await waitForMetric(other, 1);
+    redis.freeze();
+    // Waiting for a reply in each of them, even if only for a second, takes longer than the test waits.
+    await vi.waitFor(() => sendSequentially(one, requests), { timeout: 20_000, interval: 20_000 });
+    await waitForMetric(one, 0);
+    // One that is used alone needs no probe to notice it.
+    await waitForMetric(other, 1);
+    redis.thaw();
+    await waitForMetric(one, 1);
+    const remaining = async ({ api }: RunningService) =>
+      Number(/r=(\d+)/.exec((await api.get('/api/monitors')).headers.get('RateLimit') ?? '')?.[1]);
+    const before = await remaining(one);
+    expect(await remaining(other)).toBe(before - 1);
+    expect(logged(one)).toEqual([
+      'Redis does not respond within 250 ms: each process enforces limits on its own until it is back',
+      'Redis is reachable again: limits are shared by all processes',
+    ]);
+    expect(logged(other)).toEqual([]);
+  });
+
+  test('is not fooled by a server that is slow, and tries it less and less often', async () => {
+    const port = await freePort();
+    const redis = await startRedis(port);
+    onTestFinished(() => redis.stop());
+    const slow = await startSlowProxy(port);
+    onTestFinished(() => slow.close());
+    const service = await serve(slow.port);
+    await waitForMetric(service, 1);
+    slow.delayMs = 400;
+    await vi.waitFor(() => sendSequentially(service, requests), { timeout: 20_000, interval: 20_000 });
+    const before = slow.connections;
+    await delay(10_000);
+    // The pauses are 0.25, 0.5, 1, 2, 4 and 5 seconds, a quarter more or less.
+    expect(slow.connections - before).toBeLessThan(8);
+    expect(logged(service)).toHaveLength(1);
+    slow.delayMs = 0;
+    await waitForMetric(service, 1);
+    expect(logged(service)).toHaveLength(2);
+  });
+});
+
+async function sendSequentially({ api }: RunningService, count: number) {
+  for (let n = 0; n < count; n++) expect((await api.get('/api/monitors')).status).toBe(200);
+}
+
+/** Waits until the process reports whether it uses Redis. */
+async function waitForMetric({ url }: RunningService, value: number) {
+  const read = async () => (await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } })).text();
+  await vi.waitFor(async () => expect(await read()).toMatch(new RegExp(`^sitekeeper_redis_available ${value}$`, 'm')), {
+    timeout: 30_000,
+    interval: 200,
+  });
+}
+
+/** Returns the messages about Redis. */
+function logged({ printed }: RunningService): string[] {
+  return [...printed().matchAll(/"msg":"(Redis [^"]*)"/g)].map(([, message = '']) => message);
+}
+
+/** Starts a TCP proxy that delays every reply. */
+async function startSlowProxy(target: number) {
+  const clients = new Set<Socket>();
+  const server = createServer((client) => {
+    proxy.connections++;
+    clients.add(client);
+    const redis = connect(target, '127.0.0.1');
+    client.on('error', () => {}).on('close', () => clients.delete(client) && redis.destroy());
+    redis.on('error', () => {}).on('close', () => client.destroy());
+    client.pipe(redis);
+    redis.on('data', async (data) => {
+      if (proxy.delayMs > 0) await delay(proxy.delayMs);
+      client.write(data);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy = {
+    port: (server.address() as { port: number }).port,
+    delayMs: 0,
+    connections: 0,
+    close() {
+      server.close();
+      for (const client of clients) client.destroy();
+    },
+  };
+  return proxy;
+}

@@ -1,0 +1,90 @@
+// Two processes behind nginx, restarted in turn while clients send requests.
+import { Agent } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Deployment } from '../faults/support/deployment.ts';
+import { send } from '../faults/support/load.ts';
+import { createDatabase, urlOf } from '../support/database.ts';
+import { findNginx, startNginx } from './nginx.ts';
+
+interface Amount {
+  restarts: number;
+  /** How many POSTs without an Idempotency-Key are sent, spread over the restarts. */
+  posts: number;
+}
+
+const clients = 8;
+const requestsPerSecond = 140;
+
+/** Tests that every request is answered and every website is stored once, although a POST cannot be repeated by nginx. */
+export function testRollingRestarts({ restarts, posts }: Amount, timeoutMs: number) {
+  const nginx = findNginx();
+  const missing = [!nginx && 'nginx', !process.env.TEST_DATABASE_URL && 'TEST_DATABASE_URL'].filter(Boolean).join(' and ');
+  if (missing && process.env.CI) throw new Error(`The test of the rolling restart requires ${missing}.`);
+  if (missing) console.warn(`The rolling restart is not tested, because that requires ${missing}.`);
+
+  test.skipIf(missing)(
+    `${restarts} restarts behind nginx lose none of ${posts} POSTs and repeat none`,
+    { timeout: timeoutMs },
+    async () => {
+      const database = await createDatabase();
+      const deployment = await Deployment.create({ DATABASE_URL: urlOf(database), TRUSTED_PROXIES: 'loopback' });
+      const services = [await deployment.serve(), await deployment.serve()];
+      const ports = services.map(({ url }) => new URL(url).port);
+      const proxy = await startNginx(String(nginx), ports.map(Number));
+      try {
+        const load = startLoad(proxy.url, deployment.key);
+        for (let restart = 0; restart < restarts; restart++) {
+          const index = restart % 2;
+          services[index]?.child.kill('SIGTERM');
+          expect(await services[index]?.ended).toBe(0);
+          services[index] = await deployment.serve({ PORT: String(ports[index]) });
+          const due = (posts * (restart + 1)) / restarts;
+          while (load.outcome.posts < due) await delay(50);
+        }
+        const { failed, created } = await load.stop();
+        expect(failed, await proxy.readErrorLog()).toEqual([]);
+        const rows = await database.asUser(1, (em) => em.execute<{ domain: string }[]>('select domain from websites order by domain'));
+        expect(rows.map(({ domain }) => domain)).toEqual(created.toSorted());
+      } finally {
+        await proxy.stop();
+        await deployment.remove();
+        await database.close();
+      }
+    },
+  );
+}
+
+/** Most requests are POSTs that nginx must not repeat. The others are reads, and POSTs with a key that nginx can repeat. */
+const kindOf = (index: number) => (index % 10 === 0 ? 'GET' : index % 10 === 5 ? 'repeatable POST' : 'POST');
+
+function startLoad(url: string, key: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const outcome = { posts: 0, failed: [] as string[], created: [] as string[] };
+  const startMs = performance.now();
+  let sent = 0;
+  let stopped = false;
+  const running = Array.from({ length: clients }, async () => {
+    while (!stopped) {
+      const index = sent++;
+      const aheadMs = (index / requestsPerSecond) * 1000 - (performance.now() - startMs);
+      if (aheadMs > 0) await delay(aheadMs);
+      const kind = kindOf(index);
+      const domain = `site-${index}.example`;
+      const write = { method: 'POST', form: `domain=${domain}`, headers: kind === 'POST' ? {} : { 'Idempotency-Key': domain } };
+      const { status, body } = await send(agent, `${url}/api/v1/websites`, { key, ...(kind !== 'GET' && write) });
+      if (kind === 'POST') outcome.posts++;
+      if (status !== (kind === 'GET' ? 200 : 201)) outcome.failed.push(`${kind} ${domain}: ${status} ${body.slice(0, 200)}`);
+      else if (kind !== 'GET') outcome.created.push(domain);
+    }
+  });
+  return {
+    outcome,
+    async stop() {
+      stopped = true;
+      await Promise.all(running);
+      agent.destroy();
+      return outcome;
+    },
+  };
+}
