@@ -114,6 +114,9 @@ export class RetryLaterError extends ProblemError {
   }
 }
 
+/** The database cannot be reached. The data layer logs that once, so those who try again need not log it. */
+export class DatabaseOutage extends RetryLaterError {}
+
 /** Tells the operator why a command or the startup failed. It is printed as one line, without a stack. */
 export class OperatorError extends Error {}
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { prepare } from '../db/statement.ts';
-import { ProblemError } from '../errors.ts';
+import { DatabaseOutage, ProblemError } from '../errors.ts';
 import { FairSlots } from '../limits/fair-slots.ts';
 import { isWellFormedKey } from './api-key.ts';
 import { type Caller, revokedCredential } from './caller.ts';
@@ -140,7 +140,7 @@ export class Authenticator {
     if (this.#cache.getRemainingTTL(hash) < cacheMs / 2 && !this.#running.has(hash)) {
       this.#lookUp(hash, async () => {}, find).then(
         (found) => !found && this.#cache.delete(hash),
-        (error: unknown) => this.#log.warn({ err: error }, 'Renewing a cached key or session failed; it is looked up again'),
+        (error: unknown) => this.#warn(error, 'Renewing a cached key or session failed; it is looked up again'),
       );
     }
     return cached;
@@ -200,7 +200,11 @@ export class Authenticator {
     this.#lastUsedWrites.set(hash, now);
     this.#database
       .query(cached.caller.userId)(setLastUsed[table]({ id }))
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'Updating last_used_at of a key or session failed'));
+      .catch((error: unknown) => this.#warn(error, 'Updating last_used_at of a key or session failed'));
+  }
+
+  #warn(error: unknown, message: string) {
+    if (!(error instanceof DatabaseOutage)) this.#log.warn({ err: error }, message);
   }
 }
 

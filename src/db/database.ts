@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MikroORM, Options, SessionContext } from '@mikro-orm/core';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
-import { RetryLaterError } from '../errors.ts';
+import { type AvailabilityObserver, convertTemporaryError, unavailable } from './availability.ts';
 import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
@@ -81,6 +81,7 @@ interface DatabaseBackend {
   /** Runs statements in one transaction. */
   query(statements: Statement[]): Promise<unknown[][]>;
   connections(): Connections;
+  availability?: AvailabilityObserver | undefined;
   /** Whether the database has crashed and cannot be used any more. */
   hasCrashed?(): boolean;
   /** Closes what the ORM does not close. */
@@ -133,10 +134,13 @@ export class OrmDatabase implements Database {
   async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
     // MikroORM would reconnect after it has been closed.
     if (this.#closing || this.#backend.hasCrashed?.()) throw unavailable();
+    const { availability } = this.#backend;
     try {
-      return await work();
+      const result = await work();
+      availability?.succeeded();
+      return result;
     } catch (error) {
-      throw isTemporaryError(error) ? unavailable(error) : error;
+      throw convertTemporaryError(error, availability);
     }
   }
 
@@ -148,7 +152,7 @@ export class OrmDatabase implements Database {
   async #hasMigrations(): Promise<boolean> {
     if (this.#closing) return false;
     try {
-      return (await this.missingMigrations()).length === 0;
+      return (await this.#whileOpen(() => this.missingMigrations())).length === 0;
     } catch {
       return false;
     }
@@ -201,21 +205,4 @@ export class OrmDatabase implements Database {
     })();
     return this.#closing;
   }
-}
-
-/** The condition is temporary and not the client's mistake, so the client is asked to retry. */
-function unavailable(cause?: unknown): RetryLaterError {
-  return new RetryLaterError('unavailable', 'The database is unavailable. Retry in 2 seconds.', 2, { cause });
-}
-
-// SQLSTATE classes 08 (connection), 40 (deadlock), 53 (too many connections, disk full) and 57 (shutdown, statement timeout), 25006
-// (a write on a standby), 25P03 (idle transaction timeout), and the error codes of sockets.
-const temporaryCodes =
-  /^(08...|25006|25P03|40...|53...|57...|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT)$/;
-const temporaryMessages = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
-
-function isTemporaryError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
-  return (typeof code === 'string' && temporaryCodes.test(code)) || temporaryMessages.test(error.message) || isTemporaryError(error.cause);
 }

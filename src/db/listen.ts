@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { type AvailabilityObserver, reasonOf } from './availability.ts';
 import { closeWhenSilent } from './close-connection.ts';
 import type { Hosts } from './hosts.ts';
 
@@ -18,14 +19,16 @@ const silenceMs = 5000;
 /** Listens to all channels on one connection of its own, and reconnects when it is lost. */
 export class NotificationConnection {
   readonly #hosts: Hosts;
+  readonly #availability: AvailabilityObserver | undefined;
   readonly #listeners: { channel: string; listener: NotificationListener }[] = [];
   #client: pg.Client | undefined;
   #started: Promise<void> | undefined;
   #reconnecting: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(hosts: Hosts) {
+  constructor(hosts: Hosts, availability?: AvailabilityObserver) {
     this.#hosts = hosts;
+    this.#availability = availability;
   }
 
   /** Resolves once it listens to the channel. */
@@ -77,8 +80,9 @@ export class NotificationConnection {
     while (!this.#isClosed) {
       await delay(reconnectMs);
       if (this.#isClosed) return;
-      const connected = await this.#connect().catch(() => undefined);
+      const connected = await this.#connect().catch((error: Error) => this.#availability?.failed(reasonOf(error)));
       if (!connected) continue;
+      this.#availability?.succeeded();
       for (const { listener } of this.#listeners) listener.onReconnect();
       await connected.closed;
     }

@@ -1,6 +1,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import type { AvailabilityObserver } from './availability.ts';
 import { closeWhenReadOnly, closeWhenSilent } from './close-connection.ts';
 import { appRole, type Database, type Entities, openDatabaseOn } from './database.ts';
 import { Hosts } from './hosts.ts';
@@ -19,7 +20,11 @@ const silenceMs = (timeoutSeconds + 1) * 1000;
 const minForReserve = 3;
 
 /** Opens a migrated PostgreSQL server. Pooled connections start as sitekeeper_app. */
-export async function openPostgres(url: string, entities: Entities, options: { poolSize: number }): Promise<Database> {
+export async function openPostgres(
+  url: string,
+  entities: Entities,
+  options: { poolSize: number; availability?: AvailabilityObserver },
+): Promise<Database> {
   const reserved = options.poolSize >= minForReserve ? 1 : 0;
   let multiplexer: ConnectionMultiplexer | undefined;
   const hosts = new Hosts(url);
@@ -51,11 +56,12 @@ export async function openPostgres(url: string, entities: Entities, options: { p
       options: `${urlOptions} -c role=${appRole} -c timezone=UTC -c statement_timeout=${timeoutSeconds}s -c idle_in_transaction_session_timeout=${timeoutSeconds}s -c max_parallel_workers_per_gather=0 -c jit=off`,
     },
   });
-  const notifications = new NotificationConnection(hosts);
+  const notifications = new NotificationConnection(hosts, options.availability);
   return openDatabaseOn(orm, {
     concurrency: options.poolSize - reserved,
     listen: (channel, listener) => notifications.listen(channel, listener),
     query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
+    availability: options.availability,
     connections: () => multiplexer?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
     async close() {
       await Promise.all([notifications.close(), multiplexer?.close()]);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { DatabaseOutage } from '../errors.ts';
 
 /** One kind of rows that are deleted when they are old or expired. */
 export interface Deletion {
@@ -25,7 +26,7 @@ export function startRetention(deletions: Deletion[], { intervalMs, log }: { int
     try {
       while (!signal.aborted && (await deleteBatch()) > 0) await pause(pauseMs);
     } catch (error) {
-      log.warn({ err: error }, `Deleting ${rows} failed; it will be retried`);
+      if (!(error instanceof DatabaseOutage)) log.warn({ err: error }, `Deleting ${rows} failed; it will be retried`);
     }
   }
 

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../db/database.ts';
 import { readSecretKeys } from '../db/secret-key-file.ts';
 import { entities } from '../entities.ts';
+import { OutageLog } from '../telemetry/outage-log.ts';
 
 /** How long a crashed service keeps responding with 503 before it exits. */
 const exitDelayMs = 1000;
@@ -24,7 +25,13 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
 
 async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }: Config, log: Logger): Promise<Database> {
   const { migratePostgres, openPostgres } = await import('../db/postgres.ts');
-  const open = () => openPostgres(url, entities, { poolSize: databasePoolSize });
+  const availability = new OutageLog(log, {
+    began: 'The database is unavailable: until it is back, requests get 503, no checks run and no alerts are sent',
+    continues: 'The database is still unavailable',
+    ended: 'The database is available again',
+    quietMs: 1000,
+  });
+  const open = () => openPostgres(url, entities, { poolSize: databasePoolSize, availability });
   if (migrateDatabaseUrl) {
     const done = await migratePostgres(migrateDatabaseUrl, url);
     log.info({ done }, done.length > 0 ? 'Database migrated' : 'Database is up to date');

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { ProblemError } from '../errors.ts';
 import { redactKeys } from './redact.ts';
 
 /**
@@ -16,10 +17,14 @@ export function createLog({ logLevel }: { logLevel: string }): Logger {
   return pino(options, buffered(pino.destination({ sync: false, ...atomicWrites })));
 }
 
-/** Logs only the message and the stack of an error. Database drivers attach the statement and its values, which must not be logged. */
+/**
+ * Logs only the message and the stack of an error. Database drivers attach the statement and its values, which must not be
+ * logged. The stack of an expected error without a cause tells nothing.
+ */
 export function plainError(error: Error) {
   const { type, message, code, stack } = pino.stdSerializers.err(error);
-  return { type, message, code, stack };
+  const isExpected = error instanceof ProblemError && error.cause === undefined;
+  return { type, message, code, stack: isExpected ? undefined : stack };
 }
 
 const maxAtomicWriteBytes = 4096;

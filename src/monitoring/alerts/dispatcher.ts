@@ -4,7 +4,7 @@ import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database } from '../../db/database.ts';
 import { prepareSelect } from '../../db/rows.ts';
 import { type Query, queryInTransaction, type Statement } from '../../db/statement.ts';
-import { RetryLaterError } from '../../errors.ts';
+import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
 import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
@@ -97,7 +97,7 @@ export class Dispatcher {
       const { maxSleepMs = defaultMaxSleepMs } = this.#deps;
       return { minMs, maxMs: hasVisitedAll ? Math.min(maxSleepMs, msUntilDue(nextAttempt?.seconds)) : minMs };
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
+      if (!(error instanceof DatabaseOutage)) this.#deps.log.warn({ err: error }, 'Reading due alerts failed; it will be retried');
       return { minMs: retryMs, maxMs: retryMs };
     }
   }

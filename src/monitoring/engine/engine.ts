@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { type Query, queryInTransaction } from '../../db/statement.ts';
-import { RetryLaterError } from '../../errors.ts';
+import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracing.ts';
 import type { CheckDeps, CheckResult } from '../checks/check.ts';
@@ -10,6 +10,7 @@ import { checkOf } from '../checks/registry.ts';
 import { Loop, type Pause } from '../loop.ts';
 import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { type Claim, claimFairly, leaseSeconds } from './claim.ts';
+import { LocalFailureLog } from './local-failure-log.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
 import { type ReleasedClaim, releaseClaims, spreadOverdue } from './release.ts';
 import { SuspensionDetector } from './suspension-detector.ts';
@@ -41,6 +42,7 @@ export class Engine {
   readonly #abandoned: ReleasedClaim[] = [];
   /** Maps each running check to the time it was claimed, so that checks that never end can be dropped. */
   readonly #running = new Map<Claim, number>();
+  readonly #localFailures: LocalFailureLog;
   readonly #suspension = new SuspensionDetector(() => this.wake());
   /** If users wait for slots: when to claim again, or how many running checks must be left before. */
   #claimAgain: { atMs: number; running: number } | undefined;
@@ -50,6 +52,7 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     this.#deps = { concurrency: 500, maxSleepMs: defaultMaxSleepMs, ...deps };
+    this.#localFailures = new LocalFailureLog(deps.log);
   }
 
   start() {
@@ -91,12 +94,7 @@ export class Engine {
       return { minMs: idleMs, maxMs: Math.min(this.#deps.maxSleepMs, msUntilDue(nextDueSeconds), this.#msUntilTimeout()) };
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
-      this.#deps.log.warn(
-        { err: error },
-        error instanceof RetryLaterError
-          ? 'The engine cannot reach the database; no checks run until it is back'
-          : 'An engine iteration failed',
-      );
+      if (!(error instanceof DatabaseOutage)) this.#deps.log.warn({ err: error }, 'An engine iteration failed');
       return pauseOf(idleMs);
     }
   }
@@ -169,6 +167,7 @@ export class Engine {
     if (result instanceof LocalFailure) return this.#abandon(claim, result, startedMs);
     if (!this.#running.delete(claim)) return; // It was abandoned before.
     this.#completed.push({ claim, result, startedMs });
+    this.#localFailures.succeeded();
     this.#count(claim, result.up ? 'up' : 'down', startedMs);
     this.#loop.wake();
   }
@@ -177,7 +176,8 @@ export class Engine {
     if (!this.#running.delete(claim)) return;
     this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
     this.#count(claim, 'local_failure', startedMs);
-    this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check could not run because of a local failure; no result was recorded');
+    if (error instanceof LocalFailure) this.#localFailures.failed(error.message);
+    else this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed with an internal error; no result was recorded');
     this.#loop.wake();
   }
 

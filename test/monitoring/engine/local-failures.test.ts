@@ -78,7 +78,7 @@ test.each([
     throw Object.assign(new Error('injected'), { code });
   };
   const engine = await startEngine({ net: { allow: parseRanges([]), lookup }, log, metrics });
-  await expect.poll(text, { timeout: 10_000 }).toContain('A check could not run because of a local failure; no result was recorded');
+  await expect.poll(text, { timeout: 10_000 }).toContain('Checks cannot run because of a local failure; no results are recorded');
   await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
   await expect.poll(() => secondsUntilDue(id), { timeout: 12_000 }).toBeLessThan(11);
   await engine.stop();
