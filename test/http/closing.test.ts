@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseAddress } from '../../src/http/port.ts';
 import { listen } from '../../src/http/server.ts';
@@ -71,19 +72,25 @@ test('closes idle connections after the given time, and at once without one', as
 
 test('a port is checked without accepting a connection', async () => {
   const { port } = await chooseAddress({ host: '127.0.0.1', port: 0 });
-  let stopped = false;
-  const accepted: string[] = [];
-  const clients = Array.from({ length: 4 }, async () => {
-    while (!stopped)
-      await open(port).then(
-        () => accepted.push('accepted'),
-        () => delay(0),
-      );
-  });
-  for (let checks = 0; checks < 200; checks++) await chooseAddress({ host: '127.0.0.1', port });
-  stopped = true;
-  await Promise.all(clients);
-  expect(accepted).toEqual([]);
+  // Another thread connects all the time, as a proxy in front of many clients does.
+  const script = `
+    const { connect } = require('node:net');
+    const { parentPort, workerData: port } = require('node:worker_threads');
+    const results = { accepted: 0, refused: 0 };
+    const open = () => connect(port, '127.0.0.1', () => results.accepted++).on('error', () => results.refused++).on('close', open);
+    for (let n = 0; n < 8; n++) open();
+    parentPort.on('message', () => parentPort.postMessage(results));
+  `;
+  const client = new Worker(script, { eval: true, workerData: port });
+  onTestFinished(async () => void (await client.terminate()));
+  const results = async () => {
+    client.postMessage('report');
+    return (await once(client, 'message'))[0] as { accepted: number; refused: number };
+  };
+  do {
+    for (let checks = 0; checks < 100; checks++) await chooseAddress({ host: '127.0.0.1', port });
+  } while ((await results()).refused < 2000);
+  expect((await results()).accepted).toBe(0);
 });
 
 test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('a port in use on %s is reported, and one that was just in use is not', async (host) => {
