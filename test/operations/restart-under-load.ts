@@ -1,35 +1,44 @@
 // Two processes behind nginx, restarted in turn while clients send requests.
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Deployment } from '../faults/support/deployment.ts';
 import { send } from '../faults/support/load.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { findNginx, startNginx } from './nginx.ts';
 
-interface Amount {
+interface Scenario {
   restarts: number;
   /** How many POSTs without an Idempotency-Key are sent, spread over the restarts. */
   posts: number;
+  /** With workers, each of the two is a cluster of processes that share a port. */
+  workers?: number;
+  timeoutMs: number;
 }
 
 const clients = 8;
 const requestsPerSecond = 140;
 
 /** Tests that every request is answered and every website is stored once, although a POST cannot be repeated by nginx. */
-export function testRollingRestarts({ restarts, posts }: Amount, timeoutMs: number) {
+export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Scenario) {
   const nginx = findNginx();
   const missing = [!nginx && 'nginx', !process.env.TEST_DATABASE_URL && 'TEST_DATABASE_URL'].filter(Boolean).join(' and ');
   if (missing && process.env.CI) throw new Error(`The test of the rolling restart requires ${missing}.`);
   if (missing) console.warn(`The rolling restart is not tested, because that requires ${missing}.`);
 
+  const subject = workers ? `restarts of ${workers} workers` : 'restarts';
   test.skipIf(missing)(
-    `${restarts} restarts behind nginx lose none of ${posts} POSTs and repeat none`,
+    `${restarts} ${subject} behind nginx lose none of ${posts} POSTs and repeat none`,
     { timeout: timeoutMs },
     async () => {
       const database = await createDatabase();
       const deployment = await Deployment.create({ DATABASE_URL: urlOf(database), TRUSTED_PROXIES: 'loopback' });
-      const services = [await deployment.serve(), await deployment.serve()];
+      const serve = async (settings: Record<string, string> = {}) => {
+        const service = await deployment.serve(settings, workers ? ['serve', '--workers', String(workers)] : []);
+        if (workers) await vi.waitFor(() => expect(service.printed()).toContain(`${workers} workers are ready`), { timeout: 60_000 });
+        return service;
+      };
+      const services = [await serve(), await serve()];
       const ports = services.map(({ url }) => new URL(url).port);
       const proxy = await startNginx(String(nginx), ports.map(Number));
       try {
@@ -38,7 +47,7 @@ export function testRollingRestarts({ restarts, posts }: Amount, timeoutMs: numb
           const index = restart % 2;
           services[index]?.child.kill('SIGTERM');
           expect(await services[index]?.ended).toBe(0);
-          services[index] = await deployment.serve({ PORT: String(ports[index]) });
+          services[index] = await serve({ PORT: String(ports[index]) });
           const due = (posts * (restart + 1)) / restarts;
           while (load.outcome.posts < due) await delay(50);
         }

@@ -1,3 +1,3 @@
 import { testRollingRestarts } from './restart-under-load.ts';
 
-testRollingRestarts({ restarts: 50, posts: 50_000 }, 1_800_000);
+testRollingRestarts({ restarts: 50, posts: 50_000, timeoutMs: 3_600_000 });
