@@ -40,7 +40,7 @@ function hasCode(error: unknown, codes: RegExp): boolean {
   return ('code' in error && typeof error.code === 'string' && codes.test(error.code)) || hasCode(error.cause, codes);
 }
 
-/** Returns what the driver reports. The ORM puts the statement before it, which must not be logged. */
+/** Returns what the driver reports. If several addresses were tried, only the code tells something. */
 export function reasonOf(error: Error): string {
   if (error.cause instanceof Error) return reasonOf(error.cause);
   return error.message || ('code' in error ? String(error.code) : error.name);

@@ -140,7 +140,8 @@ export class OrmDatabase implements Database {
       availability?.succeeded();
       return result;
     } catch (error) {
-      throw convertTemporaryError(error, availability);
+      // While it is being closed, lost connections say nothing about the database.
+      throw convertTemporaryError(error, this.#closing ? undefined : availability);
     }
   }
 
