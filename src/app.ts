@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Document } from 'openapi-backend';
 import type { Logger } from 'pino';
@@ -14,7 +13,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { SecretCipher } from './auth/secret-cipher.ts';
 import { SignIn } from './auth/sign-in.ts';
 import type { Config } from './config/config.ts';
-import type { Database } from './db/database.ts';
+import { type Database, databaseReadiness } from './db/database.ts';
 import { runIdempotent } from './db/idempotency.ts';
 import { type UserDatabase, userDatabase } from './db/user-database.ts';
 import { docsRouter } from './docs/router.ts';
@@ -22,7 +21,7 @@ import { isSpecPath } from './docs/specs.ts';
 import { UnknownPath } from './errors.ts';
 import { type Api, type ApiDeps, serveApi } from './http/api.ts';
 import { allowOrigins } from './http/cors.ts';
-import { allowOnlyGet } from './http/methods.ts';
+import { createHealthRouter } from './http/health.ts';
 import { type MetricsSource, metricsEndpoint } from './http/metrics-endpoint.ts';
 import { assignRequestId, handleProblems, recordRequests } from './http/middleware.ts';
 import type { Handlers, Rules } from './http/operations.ts';
@@ -119,7 +118,7 @@ export async function createApp({
   app.use(allowOrigins(config.corsOrigins, isSpecPath));
   app.use(handleProblems(publicUrl, log));
   for (const api of apis) app.use(await serveApi(api, apiDeps));
-  app.use(createHealthRouter(database).routes());
+  app.use(createHealthRouter(() => databaseReadiness(database)).routes());
   // Without a token, everybody who can reach the APIs could read the metrics.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsEndpoint(metricsSource, config.metrics.token));
   app.use(docsRouter(publicUrl));
@@ -150,27 +149,4 @@ export function validationRules(deps: Parameters<typeof monitoringRules>[0] & { 
 /** The linter has checked the bundles. They are too large for the compiler to infer that they are OpenAPI documents. */
 function toDocument(bundle: object): Document {
   return bundle as Document;
-}
-
-/** Everybody can request /readyz, so the database is asked at most once in this time. */
-const readinessCacheMs = 1000;
-
-function createHealthRouter(database: Database): Router {
-  const router = new Router();
-  let asked: { ready: Promise<boolean>; atMs: number } | undefined;
-  const isReady = () => {
-    const now = performance.now();
-    if (!asked || now - asked.atMs >= readinessCacheMs) asked = { ready: database.isReady(), atMs: now };
-    return asked.ready;
-  };
-  router.all('/healthz', (ctx) => {
-    if (allowOnlyGet(ctx)) ctx.body = { status: 'ok' };
-  });
-  router.all('/readyz', async (ctx) => {
-    if (!allowOnlyGet(ctx)) return;
-    const ready = await isReady();
-    ctx.status = ready ? 200 : 503;
-    ctx.body = { status: ready ? 'ready' : 'not ready' };
-  });
-  return router;
 }

@@ -173,6 +173,15 @@ export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event !== undefined;
 }
 
+/** The variable in which the primary of a cluster tells each worker its number. */
+export const workerVariable = 'SITEKEEPER_WORKER';
+
+/** The number of this worker of a cluster. A replacement has the number of the worker that it replaces. */
+export function workerNumber(): number | undefined {
+  const number = process.env[workerVariable];
+  return number === undefined ? undefined : Number(number);
+}
+
 // The message does not contain the value, because it may be a secret.
 function formatIssue(issue: z.core.$ZodIssue): string {
   const message = issue.code === 'custom' ? issue.message : issue.message.replace(/^Invalid input: /, '');

@@ -42,6 +42,11 @@ export interface Connections {
   waiting: number;
 }
 
+/** Returns why the database cannot be used, or undefined if it can. */
+export async function databaseReadiness(database: Pick<Database, 'isReady'>): Promise<string | undefined> {
+  return (await database.isReady()) ? undefined : 'the database does not respond, or a migration is missing';
+}
+
 /** Starts every transaction that works for a user. The row-level policies compare this id with user_id. */
 function setUser(userId: number): Statement {
   return { text: 'select set_user_id($1)', values: [String(userId)] };

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { ProblemError, UnknownPath } from '../errors.ts';
+import { createHealthRouter, type ReadinessCheck } from './health.ts';
 import { allowOnlyGet } from './methods.ts';
 import { assignRequestId, handleProblems } from './middleware.ts';
 import { type HttpServer, listen } from './server.ts';
@@ -25,16 +26,17 @@ export function metricsEndpoint(metricsSource: MetricsSource, token?: string): M
   };
 }
 
-/** Serves the metrics on a separate port, which can be kept private. */
+/** Serves the metrics and the health checks of the process on a separate port, which can be kept private. */
 export async function serveMetrics(
   metricsSource: MetricsSource,
   { host, port, token }: { host: string; port: number; token?: string },
-  log: Logger,
+  { log, checkReadiness }: { log: Logger; checkReadiness: ReadinessCheck },
 ): Promise<HttpServer> {
   const server = await listen({ host, port, remedy: 'set METRICS_HOST or METRICS_PORT to another value' });
   const app = new Koa();
   app.use(assignRequestId);
   app.use(handleProblems(server.url, log));
+  app.use(createHealthRouter(checkReadiness).routes());
   app.use(metricsEndpoint(metricsSource, token));
   app.use(() => {
     throw new UnknownPath();

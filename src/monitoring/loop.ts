@@ -6,6 +6,9 @@ export interface Pause {
   maxMs: number;
 }
 
+/** Longer than the longest sleep and the timeouts of the statements in one iteration together. */
+const defaultStalledMs = 90_000;
+
 /** Repeats an iteration until it is stopped. In between it sleeps until a time, or until it is woken. */
 export class Loop {
   readonly #iterate: () => Promise<Pause>;
@@ -16,10 +19,19 @@ export class Loop {
   #wakeableAtMs = 0;
   #isWoken = false;
   #isStopped = false;
+  /** When the last iteration began, on the monotonic clock. */
+  #turnedAtMs = performance.now();
+  readonly #stalledMs: number;
 
   /** `iterate` must not throw. It returns how long to sleep after it. */
-  constructor(iterate: () => Promise<Pause>) {
+  constructor(iterate: () => Promise<Pause>, { stalledMs = defaultStalledMs } = {}) {
     this.#iterate = iterate;
+    this.#stalledMs = stalledMs;
+  }
+
+  /** Whether it still turns. An iteration that never ends is a bug, which only a restart of the process repairs. */
+  get isAlive(): boolean {
+    return !this.#isStopped && performance.now() - this.#turnedAtMs < this.#stalledMs;
   }
 
   get isStopped(): boolean {
@@ -29,6 +41,7 @@ export class Loop {
   start() {
     this.#timer = undefined;
     this.#isWoken = false;
+    this.#turnedAtMs = performance.now();
     this.#iteration = this.#iterate().then((pause) => this.#sleep(pause));
   }
 

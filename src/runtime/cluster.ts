@@ -3,7 +3,7 @@
 // to 1.75 times the requests per second of two processes behind nginx (`npm run bench:workers`, see docs/scale.md).
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, ConfigError } from '../config/config.ts';
+import { type Config, ConfigError, workerVariable } from '../config/config.ts';
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
 import { clusterMetrics } from './cluster-metrics.ts';
@@ -14,6 +14,7 @@ const restartDelayMs = 1000;
 
 const ready = { type: 'sitekeeper:ready' };
 const readyWorkers = new Set<Worker>();
+const workerNumbers = new WeakMap<Worker, number>();
 
 /** Starts the workers, replaces those that die, aggregates their metrics, and stops them together. */
 export async function serveInWorkers(config: Config, count: number): Promise<void> {
@@ -27,20 +28,20 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
   cluster.setupPrimary({ serialization: 'advanced' }); // JSON would turn a metric that is NaN into null.
   const metricsSource = clusterMetrics();
   const { port, ...rest } = config.metrics;
-  const metricsServer = port === undefined ? undefined : await serveMetrics(metricsSource, { ...rest, port }, log);
+  const metricsServer = port === undefined ? undefined : await serveMetrics(metricsSource, { ...rest, port }, { log, checkReadiness });
   let boundPort = config.port;
   cluster.on('listening', (_, { port }) => {
     boundPort = port;
   });
-  const start = () => startWorker({ PORT: String(boundPort) });
+  const start = (number: number) => startWorker(number, { PORT: String(boundPort) });
   // The first worker binds the port, migrates and creates the owner account. If that fails, it prints the reason itself.
-  if (!(await start())) process.exit(1);
+  if (!(await start(1))) process.exit(1);
   let stopping = false;
   cluster.on('exit', async (worker, code, signal) => {
     if (stopping) return;
-    log.error({ pid: worker.process.pid, code, signal }, 'A worker exited unexpectedly; starting a replacement');
+    log.error({ worker_pid: worker.process.pid, code, signal }, 'A worker exited unexpectedly; starting a replacement');
     await delay(restartDelayMs);
-    if (!stopping) void start();
+    if (!stopping) void start(workerNumbers.get(worker) ?? 0);
   });
   onShutdown(async (reason) => {
     stopping = true;
@@ -48,8 +49,13 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
     await metricsServer?.close();
     if (codes.some((code) => code)) throw new Error('Some workers exited before they finished their in-flight requests');
   }, log);
-  await Promise.all(Array.from({ length: count - 1 }, start));
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2)));
   if (!stopping) log.info(`${count} workers are ready`);
+}
+
+/** The workers know whether the database responds: /readyz on the port of the APIs shows that. */
+async function checkReadiness(): Promise<string | undefined> {
+  return readyWorkers.size > 0 ? undefined : 'no worker serves requests yet';
 }
 
 /** Whether other workers already listen on the port. */
@@ -63,8 +69,9 @@ export function reportReady(): void {
 }
 
 /** Resolves with true once the worker is ready, or with false if it has exited before. */
-function startWorker(settings: Record<string, string>): Promise<boolean> {
-  const worker = cluster.fork(settings);
+function startWorker(number: number, settings: Record<string, string>): Promise<boolean> {
+  const worker = cluster.fork({ ...settings, [workerVariable]: String(number) });
+  workerNumbers.set(worker, number);
   worker.on('error', () => {}); // A message to a worker that has exited fails. The 'exit' event is handled below.
   return new Promise((resolve) => {
     worker.on('message', ({ type }: { type?: string }) => {

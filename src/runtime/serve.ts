@@ -51,6 +51,7 @@ export async function serve(config: Config, { withEngine }: { withEngine: boolea
   log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
   onShutdown(async (reason) => {
     log.info(`${reason}: finishing in-flight requests, then shutting down`);
+    telemetry.drain();
     await Promise.all([stopServing(server, reason), engine?.stop(), stopExpiry()]);
     await Promise.all([telemetry.close(), limiters.close(), database.close()]);
   }, log);

@@ -1,36 +1,49 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
-import type { Database } from '../db/database.ts';
+import { type Config, workerNumber } from '../config/config.ts';
+import { type Database, databaseReadiness } from '../db/database.ts';
 import { queryInTransaction } from '../db/statement.ts';
+import type { ReadinessCheck } from '../http/health.ts';
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { countPendingAlerts } from '../monitoring/alerts/outbox.ts';
+import { readOldestDueSeconds } from '../monitoring/engine/claim.ts';
 import { createMetrics, type Metrics, registerProcessMetrics } from '../telemetry/metrics.ts';
 import type { Tracer } from '../telemetry/tracing.ts';
 
 export interface Telemetry {
   metrics: Metrics;
   tracer: Tracer | undefined;
+  /** Makes /readyz on the metrics port fail, because the process is shutting down. */
+  drain(): void;
   close(): Promise<void>;
 }
 
 export function registerMetrics(metrics: Metrics, database: Database): void {
   registerProcessMetrics(metrics, {
     connections: () => database.connections(),
+    worker: workerNumber(),
     pendingAlerts: () => database.asEngine((em) => countPendingAlerts(queryInTransaction(em))),
+    oldestDueSeconds: () => database.asEngine((em) => readOldestDueSeconds(queryInTransaction(em))),
   });
 }
 
-/** Starts metrics and tracing as configured. In a cluster, the primary serves the metrics port. */
-export async function startTelemetry(config: Config, database: Database, log: Logger): Promise<Telemetry> {
+/** Starts metrics, health checks and tracing as configured. In a cluster, the primary serves the metrics port. */
+export async function startTelemetry(
+  config: Config,
+  database: Database,
+  log: Logger,
+  checkReadiness: ReadinessCheck = () => databaseReadiness(database),
+): Promise<Telemetry> {
   const metrics = createMetrics();
   registerMetrics(metrics, database);
   const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).createOpenTelemetryTracer(config.tracing, log);
   const { port, ...rest } = config.metrics;
-  const server = port === undefined || cluster.isWorker ? undefined : await serveMetrics(metrics.registry, { ...rest, port }, log);
+  const server =
+    port === undefined || cluster.isWorker ? undefined : await serveMetrics(metrics.registry, { ...rest, port }, { log, checkReadiness });
   return {
     metrics,
     tracer,
+    drain: () => server?.drain(),
     async close() {
       await Promise.all([server?.close(), tracer?.close()]);
     },

@@ -1,4 +1,5 @@
 import { type Config, ConfigError } from '../config/config.ts';
+import { databaseReadiness } from '../db/database.ts';
 import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openDatabase } from './open-database.ts';
@@ -12,13 +13,16 @@ export async function runWorker(config: Config): Promise<void> {
   if (!config.databaseUrl)
     throw new ConfigError('DATABASE_URL: is required by the worker command, because only one process can use the embedded database');
   const { database, secretKeys } = await openDatabase(config, log);
-  const telemetry = await startTelemetry(config, database, log);
+  let engine: Awaited<ReturnType<typeof startEngine>> | undefined;
+  const checkReadiness = async () => (await databaseReadiness(database)) ?? (engine ? engine.stalled() : 'the engine is starting');
+  const telemetry = await startTelemetry(config, database, log, checkReadiness);
   const { metrics, tracer } = telemetry;
-  const engine = await startEngine({ config, database, secretKeys, log, metrics, tracer });
+  engine = await startEngine({ config, database, secretKeys, log, metrics, tracer });
   log.info('Engine started');
   onShutdown(async (reason) => {
     log.info(`${reason}: releasing unfinished work, then shutting down`);
-    await engine.stop();
+    telemetry.drain();
+    await engine?.stop();
     await Promise.all([telemetry.close(), database.close()]);
   }, log);
   releaseStartupMemory(log);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -49,36 +50,32 @@ export function createMetrics() {
 
 /** Values that are read when the metrics are collected. */
 interface CollectedValues {
+  /** The worker of a cluster that this process is. Its memory and CPU time are counted separately. */
+  worker?: number | undefined;
   connections(): { busy: number; idle: number; waiting: number };
   /** Alerts that wait to be sent, and the age of the oldest. */
   pendingAlerts(): Promise<{ count: number; oldestSeconds: number }>;
+  /** How long the monitor that waits longest for its check has been due. */
+  oldestDueSeconds(): Promise<number>;
 }
 
 /**
- * Adds metrics of the process, the connection pool and the outbox. Every worker of a cluster reads the same outbox, so its
- * values are not summed up.
+ * Adds metrics of the process, the connection pool, the outbox and the schedule. Every process reads the same outbox and the same
+ * schedule, so their values are not summed up, and a process that has no engine notices that the others have stopped.
  */
-export function registerProcessMetrics({ registry }: Metrics, { connections, pendingAlerts }: CollectedValues): void {
+export function registerProcessMetrics({ registry }: Metrics, values: CollectedValues): void {
   const registers = [registry];
-  // The default of 10 ms takes 0.6 % of a core, even if the process is idle.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
+  registerDefaultMetrics(registry, values.worker);
   new Gauge({
     name: 'sitekeeper_database_connections',
     help: 'Busy and idle connections of the pool, and requests that wait for one.',
     labelNames: ['state'],
     registers,
     collect() {
-      for (const [state, count] of Object.entries(connections())) this.set({ state }, count);
+      for (const [state, count] of Object.entries(values.connections())) this.set({ state }, count);
     },
   });
-  let reading: ReturnType<typeof readOutbox> | undefined;
-  /** Both gauges, and concurrent scrapes, share one query. */
-  const outbox = () => {
-    reading ??= readOutbox(pendingAlerts).finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
+  const outbox = readSeldom(() => values.pendingAlerts(), { count: Number.NaN, oldestSeconds: Number.NaN });
   new Gauge({
     name: 'sitekeeper_outbox_alerts',
     help: 'Alerts that wait to be sent.',
@@ -97,6 +94,16 @@ export function registerProcessMetrics({ registry }: Metrics, { connections, pen
       this.set((await outbox()).oldestSeconds);
     },
   });
+  const oldestDue = readSeldom(() => values.oldestDueSeconds(), Number.NaN);
+  new Gauge({
+    name: 'sitekeeper_oldest_due_check_seconds',
+    help: 'How long the monitor that waits longest for its check has been due; 0 if none is due. NaN while the database is unavailable.',
+    aggregator: 'max',
+    registers,
+    async collect() {
+      this.set(await oldestDue());
+    },
+  });
 }
 
 /** Adds a metric that only processes with REDIS_URL have. In a cluster, one worker that cannot use Redis is what counts. */
@@ -112,11 +119,37 @@ export function registerRedisMetric({ registry }: Metrics, isAvailable: () => bo
   });
 }
 
-/** Reports NaN while the database is unavailable: a gap in the chart is better than a wrong value. */
-async function readOutbox(pendingAlerts: CollectedValues['pendingAlerts']) {
-  try {
-    return await pendingAlerts();
-  } catch {
-    return { count: Number.NaN, oldestSeconds: Number.NaN };
-  }
+/** Memory, CPU time and event loop of the process. In a cluster, a label keeps those of the workers apart. */
+function registerDefaultMetrics(registry: Registry, worker: number | undefined) {
+  // The default of 10 ms takes 0.6 % of a core, even if the process is idle.
+  const options = { register: registry, eventLoopMonitoringPrecision: 20 };
+  if (worker === undefined) return collectDefaultMetrics(options);
+  collectDefaultMetrics({ ...options, labels: { worker } });
+  // prom-client drops these from the metrics of a cluster, because it does not expect them to differ by a label.
+  for (const metric of registry.getMetricsAsArray()) if (metric.aggregator === 'omit') metric.aggregator = 'first';
+}
+
+/** How long a value that was read from the database is used, so that frequent scrapes do not load it. */
+const cacheMs = 3000;
+/** A scrape must not wait longer than this for a database that does not respond: it would time out and lose all metrics. */
+const readTimeoutMs = 2000;
+
+/**
+ * Several metrics and concurrent scrapes share one query. Returns `unknown` while the database is unavailable: a gap in the chart
+ * is better than a wrong value.
+ */
+function readSeldom<T>(read: () => Promise<T>, unknown: T): () => Promise<T> {
+  let latest: Promise<T> = Promise.resolve(unknown);
+  let expiresAtMs = 0;
+  return () => {
+    if (performance.now() >= expiresAtMs) {
+      expiresAtMs = Number.POSITIVE_INFINITY;
+      latest = read()
+        .catch(() => unknown)
+        .finally(() => {
+          expiresAtMs = performance.now() + cacheMs;
+        });
+    }
+    return Promise.race([latest, delay(readTimeoutMs, unknown, { ref: false })]);
+  };
 }

@@ -13,6 +13,7 @@ import { createUserWithRows } from '../support/user-with-rows.ts';
 const token = 'a-token-for-the-metrics';
 const host = '127.0.0.1';
 const bearer = { headers: { Authorization: `Bearer ${token}` } };
+const deps = { log: pino({ level: 'silent' }), checkReadiness: async () => undefined };
 let database: Database;
 let service: TestService;
 
@@ -48,7 +49,7 @@ test('with METRICS_PORT, the metrics are on that port and not next to the APIs',
   expect((await fetch(await start({ host, token, port: 0 }), bearer)).status).toBe(404);
   const metrics = createMetrics();
   registerMetrics(metrics, service.database);
-  const separate = await serveMetrics(metrics.registry, { host, port: 0 }, pino({ level: 'silent' }));
+  const separate = await serveMetrics(metrics.registry, { host, port: 0 }, deps);
   const text = await (await fetch(`${separate.url}/metrics`)).text();
   expect((await fetch(`${separate.url}/`)).status).toBe(404);
   await separate.close();
@@ -71,7 +72,7 @@ test('the number of pending alerts is read whenever the metrics are collected', 
 
 test('the error about a used port names the settings to change', async () => {
   const { port } = new URL(await start({ host }));
-  const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, pino({ level: 'silent' }));
+  const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, deps);
   await expect(listening).rejects.toThrow(
     `Port ${port} on ${host} is already in use. Stop the other process, or set METRICS_HOST or METRICS_PORT to another value.`,
   );

@@ -54,6 +54,10 @@ export class Dispatcher {
     this.#deps = deps;
   }
 
+  get isAlive(): boolean {
+    return this.#loop.isAlive;
+  }
+
   start() {
     // Prometheus does not see an increase in a counter that first appears as 1, and would miss the first failed alert.
     for (const channel of Object.keys(this.#deps.channels)) {

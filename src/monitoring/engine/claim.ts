@@ -52,6 +52,15 @@ const selectNextDue = prepare(() =>
     .limit(sql.lit(1)),
 );
 
+/**
+ * How long the monitor that waits longest for its check has been due; 0 if none is due. The claims of a process that died expire
+ * after `leaseSeconds`, and then their monitors are due as well.
+ */
+export async function readOldestDueSeconds(query: Query): Promise<number> {
+  const [[nextDue]] = await query(selectNextDue({}));
+  return Math.max(0, -(nextDue?.seconds ?? 0));
+}
+
 /** Shares the free slots among the users who have due monitors. `running` are the checks that occupy the other slots. */
 export async function claimFairly(
   query: Query,

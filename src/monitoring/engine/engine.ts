@@ -55,6 +55,10 @@ export class Engine {
     this.#localFailures = new LocalFailureLog(deps.log);
   }
 
+  get isAlive(): boolean {
+    return this.#loop.isAlive;
+  }
+
   start() {
     this.#loop.start();
   }

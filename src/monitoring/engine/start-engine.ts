@@ -56,6 +56,11 @@ export async function startEngine(deps: StartEngineDeps) {
   dispatcher.start();
   const stopRetention = startRetention(monitoringDeletions(database, config.retentionDays), { intervalMs: retentionIntervalMs, log });
   return {
+    /** Returns which loop does not turn any more, or undefined if all do. */
+    stalled(): string | undefined {
+      if (!engine.isAlive) return 'the loop that runs checks does not turn';
+      return dispatcher.isAlive ? undefined : 'the loop that sends alerts does not turn';
+    },
     async stop() {
       for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop(), stopRetention()])) {
         if (stopped.status === 'rejected')
