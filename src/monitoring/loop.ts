@@ -7,7 +7,7 @@ export interface Pause {
 }
 
 /** Longer than the longest sleep and the timeouts of the statements in one iteration together. */
-const defaultStalledMs = 90_000;
+const stalledMs = 90_000;
 
 /** Repeats an iteration until it is stopped. In between it sleeps until a time, or until it is woken. */
 export class Loop {
@@ -21,17 +21,15 @@ export class Loop {
   #isStopped = false;
   /** When the last iteration began, on the monotonic clock. */
   #turnedAtMs = performance.now();
-  readonly #stalledMs: number;
 
   /** `iterate` must not throw. It returns how long to sleep after it. */
-  constructor(iterate: () => Promise<Pause>, { stalledMs = defaultStalledMs } = {}) {
+  constructor(iterate: () => Promise<Pause>) {
     this.#iterate = iterate;
-    this.#stalledMs = stalledMs;
   }
 
   /** Whether it still turns. An iteration that never ends is a bug, which only a restart of the process repairs. */
   get isAlive(): boolean {
-    return !this.#isStopped && performance.now() - this.#turnedAtMs < this.#stalledMs;
+    return !this.#isStopped && performance.now() - this.#turnedAtMs < stalledMs;
   }
 
   get isStopped(): boolean {

@@ -55,6 +55,7 @@ test('with METRICS_PORT, the metrics are on that port and not next to the APIs',
   await separate.close();
   expect(text).toMatch(/^sitekeeper_outbox_alerts 0$/m);
   expect(text).toMatch(/^sitekeeper_outbox_oldest_seconds 0$/m);
+  expect(text).toMatch(/^sitekeeper_oldest_due_check_seconds 0$/m);
   expect(text).toMatch(/^sitekeeper_database_connections\{state="idle"\} \d+$/m);
   expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \S+$/m);
 });
@@ -68,6 +69,68 @@ test('the number of pending alerts is read whenever the metrics are collected', 
   const text = await metrics.registry.metrics();
   expect(text).toMatch(/^sitekeeper_outbox_alerts 1$/m);
   expect(text).toMatch(/^sitekeeper_outbox_oldest_seconds (0\.0*[1-9]|[1-9])/m);
+});
+
+test('shows how long the monitor that waits longest has been due, also if the process that claimed it has died', async () => {
+  service = await startService();
+  const { api, id } = await service.createUser();
+  const create = (name: string) => api.post('/api/monitors', { json: { friendly_name: name, url: 'https://shop.example' } });
+  for (const name of ['not due', 'claimed', 'abandoned', 'paused']) expect((await create(name)).status).toBe(201);
+  const schedule = (name: string, at: string) =>
+    service.database.asEngine((em) =>
+      em.execute(`update monitors set next_check_at = ${at} where user_id = ? and friendly_name = ?`, [id, name], 'run'),
+    );
+  const oldestDue = async () => {
+    const metrics = createMetrics();
+    registerMetrics(metrics, service.database);
+    return Number(/^sitekeeper_oldest_due_check_seconds (\S+)$/m.exec(await metrics.registry.metrics())?.[1]);
+  };
+  await schedule('not due', "now() + interval '1 hour'");
+  await schedule('claimed', "now() + interval '30 seconds', claim_token = 1");
+  await schedule('abandoned', "now() + interval '20 seconds', claim_token = 2");
+  await schedule('paused', 'null');
+  expect(await oldestDue()).toBe(0);
+  await schedule('abandoned', "now() - interval '5 minutes'"); // Its lease expired long ago, and it still has its token.
+  expect(await oldestDue()).toBeGreaterThanOrEqual(300);
+  expect(await oldestDue()).toBeLessThan(330);
+});
+
+test('however often the metrics are collected, the database is read once in a few seconds', async () => {
+  await start({ host });
+  let transactions = 0;
+  const metrics = createMetrics();
+  registerMetrics(metrics, {
+    ...service.database,
+    connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
+    asEngine: (work) => {
+      transactions++;
+      return service.database.asEngine(work);
+    },
+  });
+  await Promise.all(Array.from({ length: 20 }, () => metrics.registry.metrics()));
+  await metrics.registry.metrics();
+  expect(transactions).toBe(2); // One for the outbox, and one for the schedule.
+});
+
+test('the port of the metrics serves health checks without a token', async () => {
+  await start({ host });
+  let reason: string | undefined;
+  const separate = await serveMetrics(createMetrics().registry, { host, port: 0, token }, { ...deps, checkReadiness: async () => reason });
+  const get = async (path: string) => {
+    const response = await fetch(`${separate.url}${path}`);
+    return [response.status, await response.json()];
+  };
+  try {
+    expect(await get('/healthz')).toEqual([200, { status: 'ok' }]);
+    expect(await get('/readyz')).toEqual([200, { status: 'ready' }]);
+    reason = 'the loop that runs checks does not turn';
+    await expect.poll(() => get('/readyz'), { timeout: 5000 }).toEqual([503, { status: 'not ready', reason }]);
+    expect(await get('/healthz')).toEqual([200, { status: 'ok' }]);
+    expect((await get('/metrics'))[0]).toBe(401);
+    expect((await fetch(`${separate.url}/readyz`, { method: 'POST' })).status).toBe(405);
+  } finally {
+    await separate.close();
+  }
 });
 
 test('the error about a used port names the settings to change', async () => {
@@ -86,7 +149,9 @@ test('while the database is unavailable, the metrics respond, with NaN for what 
     connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
     asEngine: () => Promise.reject(new Error('unavailable')),
   });
-  expect(await metrics.registry.metrics()).toMatch(/^sitekeeper_outbox_alerts Nan$/im);
+  const text = await metrics.registry.metrics();
+  expect(text).toMatch(/^sitekeeper_outbox_alerts Nan$/im);
+  expect(text).toMatch(/^sitekeeper_oldest_due_check_seconds Nan$/im);
 });
 
 test('counts requests by operation and status, and problems by code', async () => {

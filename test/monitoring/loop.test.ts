@@ -69,3 +69,14 @@ test('stops after the current iteration, and cannot be woken again', async () =>
   await vi.advanceTimersByTimeAsync(10_000);
   expect(startedAt).toEqual([0]);
 });
+
+test('is alive while it sleeps and while iterations end, and not if one never ends or if it was stopped', async () => {
+  const sleeping = startLoop({ minMs: 100, maxMs: 30_000 });
+  const stuck = startLoop({ minMs: 100, maxMs: 30_000 }, () => new Promise(() => {}));
+  for (let minutes = 0; minutes < 5; minutes++) {
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([sleeping.loop.isAlive, stuck.loop.isAlive]).toEqual([true, minutes < 1]);
+  }
+  await sleeping.loop.stop();
+  expect(sleeping.loop.isAlive).toBe(false);
+});

@@ -65,6 +65,40 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     expect(await service.ended).toBe(0);
   });
 
+  test('shows the memory, the CPU time and the event loop of each worker, and a replacement takes the place of its predecessor', async () => {
+    const service = await serveWithWorkers(2, { METRICS_PORT: '0' });
+    const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
+    const read = async () => (await fetch(metrics)).text();
+    const text = await read();
+    for (const name of [
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_resident_memory_bytes',
+      'nodejs_heap_size_used_bytes',
+      'process_cpu_seconds_total',
+      'process_open_fds',
+      'process_start_time_seconds',
+    ]) {
+      expect([name, workersIn(text, name)]).toEqual([name, ['1', '2']]);
+    }
+    // What all processes read from the database is shown once.
+    expect(text.match(/^sitekeeper_oldest_due_check_seconds .*$/gm)).toEqual([expect.stringMatching(/ 0$/)]);
+    const ready = await fetch(new URL('/readyz', metrics));
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }]);
+    process.kill((await workersOf(service))[0] ?? 0, 'SIGKILL');
+    await vi.waitFor(
+      async () => {
+        const now = await read();
+        expect(now).not.toBe('');
+        expect(startTimesIn(now)).toHaveLength(2);
+        expect(startTimesIn(now)).not.toEqual(startTimesIn(text));
+      },
+      { timeout: 60_000, interval: 100 },
+    );
+    expect(workersIn(await read(), 'process_start_time_seconds')).toEqual(['1', '2']);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
   test('a killed worker is replaced, no request reaches a worker that is not ready, and SIGTERM stops all workers', async () => {
     const service = await serveWithWorkers(2, { METRICS_PORT: '0' });
     const before = await workersOf(service);
@@ -117,6 +151,15 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     }
   });
 });
+
+/** Returns the numbers of the workers for which a metric has a sample. */
+function workersIn(text: string, name: string): string[] {
+  return [...text.matchAll(new RegExp(`^${name}\\{worker="(\\d+)"\\} \\S+$`, 'gm'))].map(([, worker = '']) => worker).toSorted();
+}
+
+function startTimesIn(text: string): string[] {
+  return (text.match(/^process_start_time_seconds\{.*$/gm) ?? []).toSorted();
+}
 
 async function workersOf({ child }: RunningService): Promise<number[]> {
   const pids = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');

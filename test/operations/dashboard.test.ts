@@ -41,7 +41,7 @@ function sampleNamesIn(expression: string): string[] {
     .replace(quoted, '')
     .replace(labelLists, ' ')
     .replace(/\[[^\]]*\]/g, ' ');
-  return bare.match(/\b(?!or\b)[a-z_]\w*\b(?!\s*\()/g) ?? [];
+  return bare.match(/\b(?!(?:or|unless)\b)[a-z_]\w*\b(?!\s*\()/g) ?? [];
 }
 
 function labelsIn(expression: string): string[] {
@@ -64,12 +64,35 @@ test.each([
   }
 });
 
-test('every alerting rule has a summary and no other annotation', () => {
-  const { groups } = parse(readFileSync('deploy/sitekeeper-alerts.yml', 'utf8')) as { groups: { rules: { annotations: object }[] }[] };
-  const rules = groups.flatMap(({ rules }) => rules);
+const { groups } = parse(readFileSync('deploy/sitekeeper-alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap(({ rules }) => rules);
+
+interface Rule {
+  alert: string;
+  labels: object;
+  annotations: object;
+}
+
+test('every alerting rule has a severity, a summary and no other annotation', () => {
   expect(rules).not.toEqual([]);
-  // A comma in a summary without quotes ends it and starts another annotation, which Prometheus would reject.
-  for (const { annotations } of rules) expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
+  for (const { labels, annotations } of rules) {
+    expect(labels).toEqual({ severity: expect.stringMatching(/^(critical|warning)$/) });
+    // A comma in a summary without quotes ends it and starts another annotation, which Prometheus would reject.
+    expect(annotations).toEqual({ summary: expect.stringMatching(/\.$/) });
+  }
+});
+
+test('every alerting rule has a section in the docs, and is tested to fire and not to fire', () => {
+  const documented = readFileSync('docs/monitoring.md', 'utf8').match(/(?<=^### )Sitekeeper\w+$/gm);
+  expect(documented?.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  const { tests } = parse(readFileSync('test/operations/alerting-rules.yml', 'utf8')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
+  };
+  const cases = tests.flatMap((test) => test.alert_rule_test);
+  for (const { alert } of rules) {
+    const outcomes = cases.filter(({ alertname }) => alertname === alert).map(({ exp_alerts }) => exp_alerts.length > 0);
+    expect([alert, new Set(outcomes)]).toEqual([alert, new Set([true, false])]);
+  }
 });
 
 test('the dashboard shows every metric that starts with sitekeeper_', () => {
