@@ -17,8 +17,8 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, ...runtimeImport } },
 
     layer('errors\\.ts$', [], 'errors.ts is the bottom layer'),
-    layer('db/', ['errors\\.ts$'], 'the data layer depends on no feature and no HTTP code'),
-    layer('net/', ['errors\\.ts$'], 'net/ depends on nothing else'),
+    layer('db/', ['telemetry/tracing\\.ts$', 'errors\\.ts$'], 'the data layer depends on no feature and no HTTP code'),
+    layer('net/', ['telemetry/tracing\\.ts$', 'errors\\.ts$'], 'net/ depends on nothing else'),
     layer(
       'config/',
       ['errors\\.ts$', 'auth/api-key\\.ts$', 'db/postgres-url\\.ts$'],

@@ -17,7 +17,7 @@ export function addMigrateCommand(program: Command) {
 
 async function migrate(config: Config): Promise<void> {
   const [{ openDatabase }, { createLog }] = await Promise.all([import('../runtime/open-database.ts'), import('../telemetry/log.ts')]);
-  const { database } = await openDatabase(config, createLog(config));
+  const { database } = await openDatabase(config, createLog(config, 'migrate'));
   await database.close();
 }
 

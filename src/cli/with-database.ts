@@ -7,7 +7,7 @@ import { createLog } from '../telemetry/log.ts';
 
 /** Opens the database for one command. Only one process can use the embedded database, so the service must be stopped first. */
 export async function withDatabase(work: (database: Database, secretKeys: Buffer[]) => Promise<void>): Promise<void> {
-  const { database, secretKeys } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }));
+  const { database, secretKeys } = await openDatabase(readConfig(), createLog({ logLevel: 'warn' }, 'command'));
   try {
     await work(database, secretKeys);
   } finally {

@@ -42,7 +42,12 @@ const settingsSchema = z.object({
   METRICS_HOST: z.string().default('127.0.0.1'),
   METRICS_TOKEN: value.token(16, 256).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: value.httpUrl.optional(),
-  OTEL_SERVICE_NAME: z.string().default('sitekeeper'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: value.httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: value.pairs.default({}),
+  OTEL_SERVICE_NAME: z.string().optional(),
+  OTEL_RESOURCE_ATTRIBUTES: value.pairs.default({}),
+  OTEL_TRACES_SAMPLER: value.sampler.prefault('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: value.fraction.default(1),
   NET_ALLOW: value.addressRanges.default([]),
 });
 
@@ -82,7 +87,18 @@ export type Config = Readonly<{
   netAllow: string[];
   metrics: MetricsSettings;
   /** If absent, no spans are recorded. */
-  tracing?: Readonly<{ endpoint: string; serviceName: string }>;
+  tracing?: TracingSettings;
+}>;
+
+/** Where spans are sent to, and how many. */
+export type TracingSettings = Readonly<{
+  url: string;
+  headers: Record<string, string>;
+  serviceName: string;
+  /** What describes this installation, such as deployment.environment.name. */
+  resource: Record<string, string>;
+  sampler: value.SamplerName;
+  sampleRatio: number;
 }>;
 
 /** Metrics are served on a separate port, on the port of the APIs with a token, or not at all. */
@@ -120,6 +136,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       'METRICS_HOST: must be a loopback address unless METRICS_TOKEN is set, so that metrics are not exposed by accident',
     );
   }
+  const collector = set.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const tracesUrl = set.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (collector && `${collector}/v1/traces`);
   return {
     host: set.HOST,
     port: set.PORT,
@@ -159,8 +177,15 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     },
     ...(set.DATABASE_URL && { databaseUrl: set.DATABASE_URL }),
     ...(set.MIGRATE_DATABASE_URL && { migrateDatabaseUrl: set.MIGRATE_DATABASE_URL }),
-    ...(set.OTEL_EXPORTER_OTLP_ENDPOINT && {
-      tracing: { endpoint: set.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: set.OTEL_SERVICE_NAME },
+    ...(tracesUrl && {
+      tracing: {
+        url: tracesUrl,
+        headers: set.OTEL_EXPORTER_OTLP_HEADERS,
+        serviceName: set.OTEL_SERVICE_NAME ?? set.OTEL_RESOURCE_ATTRIBUTES['service.name'] ?? 'sitekeeper',
+        resource: set.OTEL_RESOURCE_ATTRIBUTES,
+        sampler: set.OTEL_TRACES_SAMPLER,
+        sampleRatio: set.OTEL_TRACES_SAMPLER_ARG,
+      },
     }),
     ...(set.REDIS_URL && { redisUrl: set.REDIS_URL }),
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
@@ -171,6 +196,11 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 /** Whether npm started this process: `npm start` sets this variable. */
 export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event !== undefined;
+}
+
+/** The device and the inode of the journal, if systemd has connected this process to it. */
+export function journalStream(): string | undefined {
+  return process.env.JOURNAL_STREAM;
 }
 
 /** The variable in which the primary of a cluster tells each worker its number. */

@@ -111,6 +111,36 @@ export const secretKeys = list.refine((keys) => keys.length > 0 && keys.every((k
   message: 'must be 32 random bytes in base64 (openssl rand -base64 32); to rotate keys, append the old ones, separated by commas',
 });
 
+export const fraction = z
+  .string()
+  .refine((text) => /^(0|1|0?\.\d+|[01]\.0*)$/.test(text), 'must be a number from 0 to 1')
+  .transform(Number);
+
+/** Whether a trace is recorded, unless the sampler follows the decision of the client. */
+export type SamplerName = Readonly<{ root: 'always_on' | 'always_off' | 'traceidratio'; followsParent: boolean }>;
+
+/** The names that OpenTelemetry defines. */
+export const sampler = oneOf(
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+).transform((name): SamplerName => {
+  const root = name.replace('parentbased_', '') as SamplerName['root'];
+  return { root, followsParent: name !== root };
+});
+
+/** `key=value,other=value`, with percent-encoded values, as OpenTelemetry defines it. */
+export const pairs = list
+  .refine((entries) => entries.every((entry) => /^[^=\s]+\s*=/.test(entry) && isPercentEncoded(entry)), {
+    message: 'must be a list such as key=value,other=value, with percent-encoded values',
+  })
+  .transform((entries) =>
+    Object.fromEntries(entries.map((entry) => entry.split(/=(.*)/s).map((part) => decodeURIComponent(part.trim())) as [string, string])),
+  );
+
 export const hostNames = listOf(
   (text) => !/[\s/\\:?#@[\]]/.test(text) && URL.canParse(`https://${text}`),
   'must be a list of host names, such as chat.example.com, separated by commas',
@@ -121,6 +151,15 @@ function isAddressOrRange(entry: string): boolean {
   const family = isIP(address);
   if (family === 0 || address.includes('%') || rest !== undefined) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function hasValidLogin(text: string): boolean {

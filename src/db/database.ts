@@ -6,6 +6,7 @@ import type { NotificationListener } from './listen.ts';
 import { migrationNames, migrationsTable } from './migrate.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
 import { type Query, queryInTransaction, type Statement } from './statement.ts';
+import { traceStatements, traceTransaction } from './trace-statements.ts';
 
 /** A function that runs in one transaction. */
 export type Work<T> = (em: SqlEntityManager) => Promise<T>;
@@ -119,7 +120,7 @@ export class OrmDatabase implements Database {
   query(userId?: number): Query {
     const start = userId === undefined ? [] : [setUser(userId)];
     return async (...statements) => {
-      const rows = await this.#whileOpen(() => this.#backend.query([...start, ...statements]));
+      const rows = await this.#whileOpen(() => traceStatements(statements, () => this.#backend.query([...start, ...statements])));
       return rows.slice(start.length) as never;
     };
   }
@@ -133,7 +134,7 @@ export class OrmDatabase implements Database {
   }
 
   #transaction<T>(session: SessionContext, work: Work<T>): Promise<T> {
-    return this.#whileOpen(() => this.#orm.em.fork({ session }).transactional(work));
+    return this.#whileOpen(() => traceTransaction(() => this.#orm.em.fork({ session }).transactional(work)));
   }
 
   async #whileOpen<T>(work: () => Promise<T>): Promise<T> {

@@ -8,6 +8,7 @@ import {
   PostgresQueryCompiler,
   type QueryExecutorProvider,
 } from 'kysely';
+import { traceStatements } from './trace-statements.ts';
 
 /** SQL text with placeholders ($1, $2 …), their values, and the type of the rows it returns. Values are never part of the text. */
 export interface Statement<Row = unknown> {
@@ -87,7 +88,10 @@ export function queryInTransaction(em: SqlEntityManager): Query {
   const transaction = em.getKysely();
   return async (...statements) => {
     const rows: unknown[][] = [];
-    for (const { text, values } of statements) rows.push((await transaction.executeQuery(CompiledQuery.raw(text, [...values]))).rows);
+    for (const statement of statements) {
+      const query = CompiledQuery.raw(statement.text, [...statement.values]);
+      rows.push((await traceStatements([statement], () => transaction.executeQuery(query))).rows);
+    }
     return rows as never;
   };
 }

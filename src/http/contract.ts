@@ -15,6 +15,8 @@ export interface Parameter {
 export interface Operation {
   id: string;
   method: string;
+  /** The path with its parameters as names, such as `/api/monitors/{id}`. */
+  route: string;
   scopes: Scope[];
   /** The credentials it accepts. None means that it is public. */
   credentials: ('bearerKey' | 'sessionCookie')[];
@@ -56,7 +58,7 @@ export class Contract {
   readonly operations: Operation[] = [];
   readonly #routes: Route[] = [];
 
-  static async load(document: Document): Promise<Contract> {
+  static async load(document: Document, basePath = ''): Promise<Contract> {
     const ajv = createRequestAjv();
     const api = new OpenAPIBackend({
       definition: withPlainDiscriminators(document),
@@ -65,14 +67,14 @@ export class Contract {
       customizeAjv: () => ajv,
     });
     await api.init();
-    const contract = new Contract(api);
+    const contract = new Contract(api, basePath);
     void contract.#compile();
     return contract;
   }
 
-  private constructor(api: OpenAPIBackend) {
+  private constructor(api: OpenAPIBackend, basePath: string) {
     for (const source of api.router.getOperations()) {
-      const operation = toOperation(source, (id) => api.validator.getRequestValidatorsForOperation(id) ?? []);
+      const operation = toOperation(source, basePath, (id) => api.validator.getRequestValidatorsForOperation(id) ?? []);
       this.operations.push(operation);
       this.#addRoute(source.path, operation);
     }
@@ -116,7 +118,7 @@ export class Contract {
   }
 }
 
-function toOperation(source: DocumentOperation, validatorsOf: (id: string) => ValidateFunction[]): Operation {
+function toOperation(source: DocumentOperation, basePath: string, validatorsOf: (id: string) => ValidateFunction[]): Operation {
   // getOperations() returns the dereferenced document, which contains no $ref.
   const requestBody = source.requestBody as { content: Record<string, { schema: BodySchema }> } | undefined;
   const [media] = Object.entries(requestBody?.content ?? {});
@@ -124,6 +126,7 @@ function toOperation(source: DocumentOperation, validatorsOf: (id: string) => Va
   return {
     id,
     method: source.method.toUpperCase(),
+    route: `${basePath}${source.path}`,
     scopes: (source as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     parameters: (source.parameters ?? []) as Parameter[],

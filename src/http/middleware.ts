@@ -20,21 +20,26 @@ export function recordRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 
     const parent = parseTraceparent(ctx.get('traceparent'));
     const span = tracer?.start(ctx.method, { kind: 'server', parent });
     const trace = span?.context ?? parent;
-    await inTrace(trace, next);
+    await inTrace(trace && { context: trace, tracer }, next);
     const ms = performance.now() - start;
     const { requestId, operation, caller, problem } = ctx.state;
     metrics.requests.observe({ operation: operation ?? 'none', status: ctx.status }, ms / 1000);
     if (problem) metrics.problems.inc({ code: problem });
-    span?.end({
-      name: operation,
-      failed: ctx.status >= 500,
-      attributes: {
-        'http.request.method': ctx.method,
-        'http.response.status_code': ctx.status,
-        'error.type': problem,
-        request_id: requestId,
-      },
-    });
+    if (span) {
+      const route = ctx.state.route ?? ctx._matchedRoute; // The health checks have their own router.
+      span.end({
+        name: route && `${ctx.method} ${route}`,
+        attributes: {
+          'http.request.method': ctx.method,
+          'http.route': route,
+          'http.response.status_code': ctx.status,
+          'error.type': ctx.status >= 500 ? (problem ?? String(ctx.status)) : undefined,
+          'sitekeeper.operation': operation,
+          'sitekeeper.problem': problem,
+          'sitekeeper.request_id': requestId,
+        },
+      });
+    }
     log.info(
       {
         request_id: requestId,

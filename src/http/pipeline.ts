@@ -40,7 +40,7 @@ export async function createPipeline(
   deps: PipelineDeps,
   createHandler: (operation: Operation) => OperationHandler,
 ): Promise<Middleware> {
-  const contract = await Contract.load(document);
+  const contract = await Contract.load(document, basePath);
   const handlers = new Map(contract.operations.map((operation) => [operation, createHandler(operation)]));
   const rulesByOperation = rules as Record<string, AnyRules>;
 
@@ -52,6 +52,7 @@ export async function createPipeline(
     if ('allow' in match) return handleUndeclaredMethod(match.allow, ctx, deps); // 405
     const { operation, pathParameters } = match;
     ctx.state.operation = operation.id;
+    ctx.state.route = operation.route;
 
     const caller = await authenticate(operation, ctx, deps); // 401, 429
     requireSameOrigin(operation, caller, ctx, deps); // 403

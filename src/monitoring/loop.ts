@@ -1,3 +1,5 @@
+import { outsideTrace } from '../telemetry/tracing.ts';
+
 /** How long a loop sleeps between two iterations. */
 export interface Pause {
   /** It does not wake earlier than this, so that many calls of wake() lead to few iterations. */
@@ -40,7 +42,7 @@ export class Loop {
     this.#timer = undefined;
     this.#isWoken = false;
     this.#turnedAtMs = performance.now();
-    this.#iteration = this.#iterate().then((pause) => this.#sleep(pause));
+    this.#iteration = outsideTrace(() => this.#iterate()).then((pause) => this.#sleep(pause));
   }
 
   /** Starts the next iteration soon. If one is running, it may have missed the reason, so another one follows. */

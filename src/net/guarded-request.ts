@@ -2,6 +2,7 @@ import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { inSpan, traceHeaders } from '../telemetry/tracing.ts';
 import { NetworkError, toNetworkError } from './network-error.ts';
 import { type Net, resolveHost } from './resolve.ts';
 
@@ -17,6 +18,8 @@ export interface GuardedRequest {
   maxUnsizedBytes?: number;
   /** With 0, a redirect is returned like any other response. */
   maxRedirects: number;
+  /** Whether the receiver is told which trace the request belongs to. The targets of checks are not. */
+  propagatesTrace?: boolean;
   /** Called when the head of a response arrives, also for a redirect. The request can still fail afterwards. */
   onResponse?: () => void;
 }
@@ -59,7 +62,7 @@ async function follow(address: string, options: GuardedRequest, net: Net, signal
   const { method = 'GET', headers = {}, body, maxRedirects } = options;
   let hop: Hop = { url: usableUrl(URL.parse(address), 'protocol', 'the URL'), method, headers: lowerCased(headers), body };
   for (let redirects = 0; ; redirects++) {
-    const response = await sendRequest(hop, options, net, signal);
+    const response = await traceRequest(hop, () => sendRequest(hop, options, net, signal));
     options.onResponse?.();
     const target = maxRedirects > 0 ? redirectTarget(response, hop.url) : undefined;
     if (!target) return await read(response, hop.url, options);
@@ -67,6 +70,22 @@ async function follow(address: string, options: GuardedRequest, net: Net, signal
     if (redirects === maxRedirects) throw new NetworkError('redirect', 'too many redirects');
     hop = redirected(hop, response.statusCode ?? 0, usableUrl(target, 'redirect', 'the redirect'));
   }
+}
+
+/** The path is no attribute, because that of a webhook is a secret. */
+function traceRequest({ url, method }: Hop, send: () => Promise<IncomingMessage>): Promise<IncomingMessage> {
+  const attributes = {
+    'http.request.method': method,
+    'server.address': url.hostname.replace(/^\[|\]$/g, ''),
+    'server.port': Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+    'url.scheme': url.protocol.slice(0, -1),
+  };
+  return inSpan(method, { kind: 'client', attributes }, async (addAttributes) => {
+    const response = await send();
+    const { statusCode = 0 } = response;
+    addAttributes({ 'http.response.status_code': statusCode, 'error.type': statusCode >= 400 ? String(statusCode) : undefined });
+    return response;
+  });
 }
 
 // How long each of several addresses is tried before the next. Node's default of 250 ms is too short for a distant server.
@@ -94,6 +113,7 @@ async function sendRequest(
         'user-agent': 'Sitekeeper',
         accept: '*/*',
         ...headers,
+        ...(options.propagatesTrace && traceHeaders()),
         'accept-encoding': 'identity', // Nothing is decompressed, so a small response cannot become a huge one.
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },

@@ -1,16 +1,28 @@
 import { connect, type Socket } from 'node:net';
 import { createTransport, type SendMailOptions } from 'nodemailer';
+import { inSpan } from '../telemetry/tracing.ts';
 import { NetworkError } from './network-error.ts';
 
 /** An error thrown by nodemailer, with its own code, that of the system, and the server's response. */
 export type SmtpError = Error & { code?: string; originalCode?: string; responseCode?: number; response?: string };
 
+interface Limits {
+  timeoutMs: number;
+  maxBytes: number;
+}
+
 /** Hands a mail to the operator's mail server. Throws NetworkError on a timeout, and SmtpError otherwise. */
-export async function submitMail(
-  smtpUrl: string,
-  mail: SendMailOptions,
-  { timeoutMs, maxBytes }: { timeoutMs: number; maxBytes: number },
-): Promise<void> {
+export function submitMail(smtpUrl: string, mail: SendMailOptions, limits: Limits): Promise<void> {
+  const { hostname, port, protocol } = new URL(smtpUrl);
+  const attributes = {
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'smtps:' ? 465 : 587),
+    'network.protocol.name': 'smtp',
+  };
+  return inSpan('send mail', { kind: 'client', attributes }, () => submit(smtpUrl, mail, limits));
+}
+
+async function submit(smtpUrl: string, mail: SendMailOptions, { timeoutMs, maxBytes }: Limits): Promise<void> {
   let socket: Socket | undefined;
   const transport = createTransport({
     url: smtpUrl,

@@ -20,7 +20,7 @@ const workerNumbers = new WeakMap<Worker, number>();
 export async function serveInWorkers(config: Config, count: number): Promise<void> {
   if (!config.databaseUrl)
     throw new ConfigError('DATABASE_URL: is required by --workers, because only one process can use the embedded database');
-  const log = createLog(config);
+  const log = createLog(config, 'primary');
   if (!config.redisUrl)
     log.warn('REDIS_URL is not set: each worker counts limits on its own, so clients can exceed them several times over');
   // The workers accept connections themselves. A connection passed on by the primary would hang if the worker died before accepting it.

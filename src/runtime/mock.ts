@@ -40,7 +40,12 @@ async function createHandler(documents: object[], publicUrl: string): Promise<Re
   const { netAllow, delivery } = readConfig({});
   const net = { allow: parseRanges(netAllow) };
   const rules = validationRules({ netAllowed: net.allow, channels: createChannels(delivery, net), now: Date.now });
-  const app = await createMock({ documents, publicUrl, rules: [rules.websites, rules.monitoring], log: createLog({ logLevel: 'error' }) });
+  const app = await createMock({
+    documents,
+    publicUrl,
+    rules: [rules.websites, rules.monitoring],
+    log: createLog({ logLevel: 'error' }, 'mock'),
+  });
   return app.callback();
 }
 

@@ -22,7 +22,7 @@ import { startTelemetry } from './telemetry.ts';
 
 /** Runs the service, or one worker of a cluster, until it is stopped. */
 export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
-  const log = createLog(config);
+  const log = createLog(config, 'serve');
   const address = await chooseAddress(config, sharesPort());
   const { database: opened, secretKeys } = await openDatabase(config, log);
   const database = shareFairly(opened);

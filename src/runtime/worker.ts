@@ -9,7 +9,7 @@ import { startTelemetry } from './telemetry.ts';
 
 /** Runs only the engine, next to processes that serve requests. */
 export async function runWorker(config: Config): Promise<void> {
-  const log = createLog(config);
+  const log = createLog(config, 'worker');
   if (!config.databaseUrl)
     throw new ConfigError('DATABASE_URL: is required by the worker command, because only one process can use the embedded database');
   const { database, secretKeys } = await openDatabase(config, log);

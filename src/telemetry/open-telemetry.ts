@@ -1,38 +1,54 @@
-// Loaded only if OTEL_EXPORTER_OTLP_ENDPOINT is set, because loading it takes time and memory.
-import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+// Loaded only if a collector is configured, because loading it takes time and memory.
+import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Config } from '../config/config.ts';
+import type { TracingSettings } from '../config/config.ts';
 import type { TraceContext, Tracer } from './tracing.ts';
 
-const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 /** How long a collector that does not respond may delay the shutdown. */
 const shutdownTimeoutMs = 2000;
+/** Longer statements are cut. */
+const maxAttributeLength = 4096;
 
-/** Sends spans to a collector over OTLP/HTTP in JSON. The caller's sampling decision is followed. */
-export function createOpenTelemetryTracer({ endpoint, serviceName }: NonNullable<Config['tracing']>, log: Logger): Tracer {
+/** Sends spans to a collector over OTLP/HTTP in JSON. */
+export function createOpenTelemetryTracer(settings: TracingSettings, log: Logger): Tracer {
   const warn = (message: string, ...details: unknown[]) => log.warn({ details }, `OpenTelemetry: ${message}`);
   const ignore = () => {};
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
-  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageJson.version }),
-    spanProcessors: [new BatchSpanProcessor({ exporter })],
+    resource: resourceFromAttributes({
+      'service.version': packageJson.version,
+      'process.pid': process.pid,
+      ...settings.resource,
+      'service.name': settings.serviceName,
+    }),
+    sampler: createSampler(settings),
+    spanLimits: { attributeValueLengthLimit: maxAttributeLength },
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: settings.url, headers: settings.headers }) })],
   });
   const tracer = provider.getTracer('sitekeeper');
   return {
-    start(name, { kind = 'server', parent, startedMs = performance.now() } = {}) {
-      const span = tracer.startSpan(name, { kind: kinds[kind], startTime: startedMs }, contextOf(parent));
+    start(name, { kind = 'internal', parent } = {}) {
+      const span = tracer.startSpan(name, { kind: kinds[kind] }, contextOf(parent, kind === 'server'));
       const { traceId, spanId, traceFlags } = span.spanContext();
       return {
-        context: { traceId, spanId, flags: traceFlags },
-        end({ name, failed, attributes }) {
+        context: { traceId, spanId, flags: traceFlags & TraceFlags.SAMPLED },
+        end({ name, attributes }) {
           if (name) span.updateName(name);
           span.setAttributes(attributes);
-          if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+          if (attributes['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
           span.end();
         },
       };
@@ -43,8 +59,18 @@ export function createOpenTelemetryTracer({ endpoint, serviceName }: NonNullable
   };
 }
 
-function contextOf(parent: TraceContext | undefined) {
+/** A sampler that is parent-based follows the decision of the client, if there is one. */
+function createSampler({ sampler, sampleRatio }: TracingSettings): Sampler {
+  const root = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(sampleRatio),
+  }[sampler.root]();
+  return sampler.followsParent ? new ParentBasedSampler({ root }) : root;
+}
+
+function contextOf(parent: TraceContext | undefined, isRemote: boolean) {
   if (!parent) return ROOT_CONTEXT;
   const { traceId, spanId, flags } = parent;
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true });
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote });
 }

@@ -12,7 +12,7 @@ function runScript(script: string) {
   const imports = `
     import { createLog } from '${source}/telemetry/log.ts';
     import { onShutdown } from '${source}/runtime/shutdown.ts';
-    const log = createLog({ logLevel: 'info' });
+    const log = createLog({ logLevel: 'debug' }, 'serve');
   `;
   const args = ['--no-warnings', '--input-type=module', '-e', imports + script];
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -106,7 +106,7 @@ test('the log contains a mask, wherever the key is in a line', async () => {
   const log = join(import.meta.dirname, '../../src/telemetry/log.ts');
   const script = `
     import { createLog } from ${JSON.stringify(log)};
-    const log = createLog({ logLevel: 'info' });
+    const log = createLog({ logLevel: 'info' }, 'serve');
     log.info({ path: '/api/keys/${key}', nested: { '${key}': 1 } }, 'request with ${key}');
     log.error({ err: new Error('failed for ${key}') }, 'Request failed');
   `;

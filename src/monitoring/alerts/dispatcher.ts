@@ -6,7 +6,7 @@ import { prepareSelect } from '../../db/rows.ts';
 import { type Query, queryInTransaction, type Statement } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { inTrace, type Tracer } from '../../telemetry/tracing.ts';
+import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
 import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
 import { Loop, type Pause } from '../loop.ts';
@@ -123,7 +123,7 @@ export class Dispatcher {
   }
 
   async #send(alert: LeasedAlert) {
-    const { channels, cipher, log, metrics, tracer } = this.#deps;
+    const { log, metrics, tracer } = this.#deps;
     const { provider, reached } = await this.#withDatabase((query) => this.#admit(query, alert));
     if (reached) {
       const { id, userId, providerId, channel } = alert;
@@ -132,29 +132,32 @@ export class Dispatcher {
       return;
     }
     if (!provider) return;
+    await asTrace(tracer, `alert ${provider.providerType}`, { 'sitekeeper.alert_id': alert.id }, async (addAttributes) => {
+      const { outcome, mark } = await this.#deliver(alert, provider);
+      addAttributes({ 'sitekeeper.outcome': outcome, 'error.type': outcome === 'sent' ? undefined : outcome });
+      metrics.alerts.inc({ channel: provider.providerType, outcome });
+      await this.#withDatabase((query) => query(mark));
+    });
+  }
+
+  /** Sends an alert. Returns the statement that records the outcome. */
+  async #deliver(alert: LeasedAlert, provider: Provider): Promise<{ outcome: (typeof outcomes)[number]; mark: Statement }> {
+    const { channels, cipher, log } = this.#deps;
     const channel = channelOf(channels, provider.providerType);
     const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
-    const span = tracer?.start(`alert ${provider.providerType}`, { kind: 'client' });
-    const count = (outcome: (typeof outcomes)[number]) => {
-      metrics.alerts.inc({ channel: provider.providerType, outcome });
-      span?.end({ failed: outcome !== 'sent', attributes: { alert_id: alert.id, outcome } });
-    };
-    let mark: Statement;
     try {
-      await inTrace(span?.context, () => channel.send(decryptSettings(channel, provider, cipher), message));
-      count('sent');
-      mark = markSent(alert);
+      await channel.send(decryptSettings(channel, provider, cipher), message);
+      return { outcome: 'sent', mark: markSent(alert) };
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'an internal error';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
-      count(givesUp ? 'failed' : 'retried');
       log.warn(
         { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
         givesUp ? 'Alert delivery failed permanently' : 'Alert delivery failed; it will be retried',
       );
-      mark = givesUp ? markFailed({ ...alert, reason }) : postpone({ ...alert, reason, seconds: retryDelaySeconds(alert.attempts, error) });
+      if (givesUp) return { outcome: 'failed', mark: markFailed({ ...alert, reason }) };
+      return { outcome: 'retried', mark: postpone({ ...alert, reason, seconds: retryDelaySeconds(alert.attempts, error) }) };
     }
-    await this.#withDatabase((query) => query(mark));
   }
 
   /** Counts the alert before its first attempt. There is no provider if the alert was deleted or is leased to another process. */

@@ -1,7 +1,6 @@
 import { guardedRequest } from '../../net/guarded-request.ts';
 import { NetworkError } from '../../net/network-error.ts';
 import type { Net } from '../../net/resolve.ts';
-import { traceHeaders } from '../../telemetry/tracing.ts';
 import { DeliveryFailed, type Limits } from './channel.ts';
 import { quoteSafely } from './redact.ts';
 
@@ -26,7 +25,7 @@ export interface ParsedResponse {
 
 /** Posts a message and returns once it was accepted. Redirects are not followed, because they would send secrets elsewhere. */
 export async function post({ service, url, headers, body, secrets, parse }: MessageRequest, net: Net, limits: Limits): Promise<void> {
-  const request = { method: 'POST', headers: { ...headers, ...traceHeaders() }, body, ...limits, maxRedirects: 0 };
+  const request = { method: 'POST', headers, body, ...limits, maxRedirects: 0, propagatesTrace: true };
   const response = await guardedRequest(url, request, net).catch((error: unknown) => {
     throw error instanceof NetworkError ? unreachable(service, error) : error;
   });

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { type Query, queryInTransaction } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Tracer } from '../../telemetry/tracing.ts';
+import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
 import type { CheckDeps, CheckResult } from '../checks/check.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkOf } from '../checks/registry.ts';
@@ -143,7 +143,7 @@ export class Engine {
   #abandonTimedOut() {
     const deadline = performance.now() - leaseMs;
     for (const [claim, claimedMs] of this.#running) {
-      if (claimedMs < deadline) this.#abandon(claim, new Error('The check did not end within its timeout'), claimedMs);
+      if (claimedMs < deadline) this.#abandon(claim, new Error('The check did not end within its timeout'));
     }
   }
 
@@ -158,37 +158,39 @@ export class Engine {
       const startedMs = performance.now();
       this.#running.set(claim, startedMs);
       this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
-      checkOf(claim.type)
-        .run(claim, this.#deps)
-        .then(
-          (result) => this.#complete(claim, result, startedMs),
-          (error: unknown) => this.#abandon(claim, error, startedMs),
-        );
+      this.#check(claim).then(
+        (result) => this.#complete(claim, result, startedMs),
+        (error: unknown) => this.#abandon(claim, error),
+      );
     }
   }
 
+  #check(claim: Claim): Promise<CheckResult | LocalFailure> {
+    const attributes = { 'server.address': claim.host, 'sitekeeper.monitor_id': claim.id };
+    return asTrace(this.#deps.tracer, `check ${claim.type}`, attributes, async (addAttributes) => {
+      const result = await checkOf(claim.type).run(claim, this.#deps);
+      if (result instanceof LocalFailure) addAttributes({ 'sitekeeper.outcome': 'local_failure', 'error.type': 'local_failure' });
+      else addAttributes({ 'sitekeeper.outcome': result.up ? 'up' : 'down' });
+      return result;
+    });
+  }
+
   #complete(claim: Claim, result: CheckResult | LocalFailure, startedMs: number) {
-    if (result instanceof LocalFailure) return this.#abandon(claim, result, startedMs);
+    if (result instanceof LocalFailure) return this.#abandon(claim, result);
     if (!this.#running.delete(claim)) return; // It was abandoned before.
     this.#completed.push({ claim, result, startedMs });
     this.#localFailures.succeeded();
-    this.#count(claim, result.up ? 'up' : 'down', startedMs);
+    this.#deps.metrics.checks.inc({ type: claim.type, outcome: result.up ? 'up' : 'down' });
     this.#loop.wake();
   }
 
-  #abandon(claim: Claim, error: unknown, startedMs: number) {
+  #abandon(claim: Claim, error: unknown) {
     if (!this.#running.delete(claim)) return;
     this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
-    this.#count(claim, 'local_failure', startedMs);
+    this.#deps.metrics.checks.inc({ type: claim.type, outcome: 'local_failure' });
     if (error instanceof LocalFailure) this.#localFailures.failed(error.message);
     else this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed with an internal error; no result was recorded');
     this.#loop.wake();
-  }
-
-  #count({ id, type }: Claim, outcome: 'up' | 'down' | 'local_failure', startedMs: number) {
-    this.#deps.metrics.checks.inc({ type, outcome });
-    const span = this.#deps.tracer?.start(`check ${type}`, { kind: 'client', startedMs });
-    span?.end({ failed: outcome === 'local_failure', attributes: { monitor_id: id, outcome } });
   }
 }
 
