@@ -29,7 +29,7 @@ function summarize(text: string): string {
   let summary = summaries.get(text);
   if (summary === undefined) {
     const [kind = ''] = /^\w+/.exec(text) ?? [];
-    const [, table] = /\b(?:from|into|update) "?(\w+)/.exec(text) ?? [];
+    const [, table] = /\b(?:from|into|update) "?(?!json_to_recordset)(\w+)/.exec(text) ?? [];
     summary = table ? `${kind} ${table}` : kind;
     summaries.set(text, summary);
   }

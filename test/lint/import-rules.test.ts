@@ -22,6 +22,8 @@ const violations: Violation[] = [
   { title: 'two files import each other', file: 'src/limits/limiters.ts', code: `import './failure-limit.ts';`, rule: 'no-cycles' },
   { title: 'errors.ts imports anything', file: 'src/errors.ts', code: `import './net/hosts-file.ts';`, rule: 'errors-imports' },
   { title: 'net/ imports config/', file: 'src/net/hosts-file.ts', code: `import '../config/config.ts';`, rule: 'net-imports' },
+  { title: 'net/ imports the log', file: 'src/net/hosts-file.ts', code: `import '../telemetry/log.ts';`, rule: 'net-imports' },
+  { title: 'db/ imports the log', file: 'src/db/panic.ts', code: `import '../telemetry/log.ts';`, rule: 'db-imports' },
   { title: 'config/ imports limits/', file: 'src/config/config.ts', code: `import '../limits/limiters.ts';`, rule: 'config-imports' },
   { title: 'telemetry/ imports db/', file: 'src/telemetry/log.ts', code: `import '../db/panic.ts';`, rule: 'telemetry-imports' },
   { title: 'limits/ imports auth/', file: 'src/limits/limiters.ts', code: `import '../auth/caller.ts';`, rule: 'limits-imports' },
