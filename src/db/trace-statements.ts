@@ -1,12 +1,11 @@
 import { inSpan, isTraced } from '../telemetry/tracing.ts';
-import type { Statement } from './statement.ts';
 
 const system = { 'db.system.name': 'postgresql' };
 /** There are only as many texts as statements in the code, because values are never part of a text. */
 const summaries = new Map<string, string>();
 
 /** Records statements that run in one round trip as a span, with their texts and without their values. */
-export function traceStatements<T>(statements: readonly Statement[], run: () => Promise<T>): Promise<T> {
+export function traceStatements<T>(statements: readonly { text: string }[], run: () => Promise<T>): Promise<T> {
   if (!isTraced()) return run();
   const texts = statements.map(({ text }) => text);
   const summary = texts.map(summarize).join('; ');

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readConfig } from '../../src/config/config.ts';
 import { createOpenTelemetryTracer } from '../../src/telemetry/open-telemetry.ts';
-import { asTrace, inSpan, inTrace, parseTraceparent } from '../../src/telemetry/tracing.ts';
+import { asTrace, inSpan, inTrace, parseTraceparent, type Tracer } from '../../src/telemetry/tracing.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { run, waitUntilListening } from '../support/process.ts';
 import { startService } from '../support/service.ts';
@@ -59,6 +59,12 @@ const toObject = (attributes: SentAttribute[] = []) =>
 const attributesOf = (span: SentSpan | undefined) => toObject(span?.attributes);
 const childrenOf = (span: SentSpan | undefined) => spans().filter(({ parentSpanId }) => parentSpanId === span?.spanId);
 
+/** Closing the tracer sends the spans, but does not wait longer than 2 seconds for a collector on a busy machine. */
+async function close(tracer: Tracer, ...names: string[]) {
+  await tracer.close();
+  await vi.waitFor(() => expect(spans().map(({ name }) => name)).toEqual(expect.arrayContaining(names)), { timeout: 30_000 });
+}
+
 const kinds = { internal: 1, server: 2, client: 3 };
 const failed = { code: 2 };
 
@@ -108,7 +114,7 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
     });
   } finally {
     await service.stop();
-    await tracer.close();
+    await close(tracer, 'POST /api/monitors', 'GET /readyz', 'check http', 'alert telegram', 'alert email');
     await target.close();
     await telegram.close();
     await mail.close();
@@ -201,7 +207,7 @@ test.each([
     await inTrace({ context: span.context, tracer }, () => inSpan(`part of ${name}`, { kind: 'client' }, work));
     span.end({ attributes: {} });
   }
-  await tracer.close();
+  await close(tracer, ...Object.entries(expected).flatMap(([name, count]) => (count > 0 ? [name, `part of ${name}`] : [])));
   const count = (name: string) => spans().filter((span) => span.name === name).length;
   expect({ traced: count('traced'), untraced: count('untraced') }).toEqual(expected);
   expect({ traced: count('part of traced'), untraced: count('part of untraced') }).toEqual(expected);
@@ -216,7 +222,7 @@ test('a collector gets the headers and the resource attributes of the standard v
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
   });
   tracer.start('request').end({ attributes: {} });
-  await tracer.close();
+  await close(tracer, 'request');
   expect(collector.requests[0]?.headers).toMatchObject({ authorization: 'Basic abc=', 'x-team': 'ops' });
   expect(toObject(received()[0]?.resource.attributes)).toMatchObject({
     'service.name': 'status',
@@ -230,7 +236,7 @@ test('an error in a span is named by its code, and its message is not sent', asy
   const tracer = createTracer();
   const work = () => Promise.reject(Object.assign(new Error('a secret'), { code: '23505' }));
   await expect(asTrace(tracer, 'fails', {}, work)).rejects.toThrow('a secret');
-  await tracer.close();
+  await close(tracer, 'fails');
   expect(spanNamed('fails')).toMatchObject({ status: failed });
   expect(attributesOf(spanNamed('fails'))).toEqual({ 'error.type': '23505' });
   expect(JSON.stringify(received())).not.toContain('a secret');
