@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { Hosts } from '../../src/db/hosts.ts';
@@ -74,6 +75,16 @@ describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications'
     await expect.poll(listening, { timeout: 20_000 }).toEqual([]);
     proxy.close();
   });
+
+  test('keeps its connection while the server responds, although nothing is sent for longer than a silent server is tolerated', async () => {
+    const proxy = await startProxy();
+    const connection = new NotificationConnection(new Hosts(proxy.url));
+    await connection.listen('first', { onNotification() {}, onReconnect() {} });
+    await delay(7000);
+    expect(proxy.clients).toHaveLength(1);
+    await connection.close();
+    proxy.close();
+  }, 20_000);
 
   test('closes while it reconnects', async () => {
     const proxy = await startProxy();
