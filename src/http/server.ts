@@ -31,6 +31,11 @@ const maxHeaderBytes = 16 * 1024;
  * would be lost.
  */
 const keepAliveMs = 65_000;
+/**
+ * How long responses keep connections open after the port was closed. The workers of a cluster do not close their common port at
+ * the same moment, and a client that has to open a new connection in between could be reset.
+ */
+const keepConnectionsMs = 250;
 /** How long a client has to read the last response before the connection is destroyed. */
 const lingerMs = 1500;
 
@@ -86,7 +91,9 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       await waitForQuietTurn(() => accepted);
       // Node's own close of an HTTP server also closes connections whose first or next request is in transit.
       const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve));
-      isClosing = true;
+      setTimeout(() => {
+        isClosing = true;
+      }, Math.min(keepConnectionsMs, maxIdleMs)).unref();
       connections.closeIdle(maxIdleMs);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
       await closed;

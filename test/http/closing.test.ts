@@ -36,7 +36,7 @@ test('handles the first request of a connection that was opened before the serve
   const server = await startServer();
   const { socket, text, closed } = await open(server.port);
   const closing = server.close(2000);
-  await delay(200);
+  await delay(500);
   post(socket, '/first');
   await closed;
   expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\nConnection: close\r\n/);
@@ -51,7 +51,7 @@ test('handles the next request of an idle connection, and refuses new connection
   await expect.poll(text).toContain('ok');
   server.drain();
   const closing = server.close(2000);
-  await delay(200);
+  await delay(500);
   await expect(open(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   post(socket, '/after');
   await closed;
