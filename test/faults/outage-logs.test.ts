@@ -14,7 +14,7 @@ import { createPostgres } from './support/postgres.ts';
 
 type Line = { level: number; msg: string; reason?: string; since?: string };
 
-/** Returns the warnings and errors, from the first one of this process or after a moment. */
+/** Returns the warnings and errors of a log. */
 function warnings(text: string): Line[] {
   const lines = text.split('\n').filter((line) => line.startsWith('{'));
   return lines.map((line): Line => JSON.parse(line)).filter(({ level }) => level >= 40);
@@ -36,7 +36,6 @@ test.runIf(process.env.TEST_DATABASE_URL)(
 
     const startMs = performance.now();
     await postgres.crash();
-    // Requests of a known key, of an unknown one, and health checks.
     let requests = 0;
     while (performance.now() - startMs < outageMs) {
       expect((await service.api.get('/api/monitors')).status).toBe(503);

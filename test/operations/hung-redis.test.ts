@@ -40,7 +40,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && process.env.TEST_REDIS_URL)('a s
     // Waiting for a reply in each of them, even if only for a second, takes longer than the test waits.
     await vi.waitFor(() => sendSequentially(one, requests), { timeout: 20_000, interval: 20_000 });
     await waitForMetric(one, 0);
-    // One that is used alone needs no probe to notice it.
+    // The other process has sent nothing to Redis in the meantime, so it cannot know.
     await waitForMetric(other, 1);
     redis.thaw();
     await waitForMetric(one, 1);
