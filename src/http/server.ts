@@ -91,9 +91,12 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       await waitForQuietTurn(() => accepted);
       // Node's own close of an HTTP server also closes connections whose first or next request is in transit.
       const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve));
-      setTimeout(() => {
-        isClosing = true;
-      }, Math.min(keepConnectionsMs, maxIdleMs)).unref();
+      setTimeout(
+        () => {
+          isClosing = true;
+        },
+        Math.min(keepConnectionsMs, maxIdleMs),
+      ).unref();
       connections.closeIdle(maxIdleMs);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
       await closed;
