@@ -121,7 +121,14 @@ module.exports = {
       name: 'no-dev-packages-in-src',
       severity: 'error',
       from: { path: '^src/' },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+    },
+    {
+      name: 'service-runs-without-prism',
+      comment: 'only the mock needs Prism, which operators do not install',
+      severity: 'error',
+      from: { path: '^src/runtime/(serve|worker)\\.ts$' },
+      to: { path: '(^|/)node_modules/@stoplight/', reachable: true },
     },
     {
       name: 'no-orphans',

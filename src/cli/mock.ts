@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { UsageError } from '../errors.ts';
+import { OperatorError, UsageError } from '../errors.ts';
 
 export function addMockCommand(program: Command) {
   program
@@ -8,8 +8,17 @@ export function addMockCommand(program: Command) {
     .option('--port <port>', 'port to listen on', '4010')
     .action(async ({ port }: { port: string }) => {
       const number = parsePort(port);
-      await (await import('../runtime/mock.ts')).runMock(number);
+      const { runMock } = await import('../runtime/mock.ts').catch(explainMissingPackage);
+      await runMock(number);
     });
+}
+
+/** Installations for operators leave out Prism, which only the mock needs: it would add 115 packages to the service. */
+function explainMissingPackage(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes("'@stoplight/prism-http'")) throw error;
+  throw new OperatorError(
+    'The mock needs the package @stoplight/prism-http, which is not part of this installation. Run the mock in a checkout after "npm ci", or from the package with npx: docs/mock.md has the commands.',
+  );
 }
 
 function parsePort(text: string): number {

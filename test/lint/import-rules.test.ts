@@ -44,6 +44,13 @@ const violations: Violation[] = [
     code: `import 'vitest';`,
     rule: 'no-dev-packages-in-src',
   },
+  {
+    title: 'the service imports Prism indirectly',
+    file: 'src/docs/html.ts',
+    code: `import '@stoplight/prism-http';`,
+    rule: 'service-runs-without-prism',
+    reportedFor: 'src/runtime/serve.ts',
+  },
   { title: 'nothing imports a file', file: 'src/unused.ts', code: 'export const unused = 1;', rule: 'no-orphans' },
   { title: 'http/ imports db/', file: 'src/http/cors.ts', code: `import '../db/statement.ts';`, rule: 'http-imports' },
   {
