@@ -7,7 +7,7 @@ export function addMigrateCommand(program: Command) {
     .description('migrate the database to this version and exit')
     .option('--plan', 'only list the migrations that would run')
     .action(async ({ plan }: { plan?: true }) => {
-      const config = readConfig();
+      const config = readConfig(undefined, { needsSecretKey: false });
       if (config.databaseUrl && !config.migrateDatabaseUrl) {
         throw new ConfigError('MIGRATE_DATABASE_URL: is required by the migrate command. Set it to the login of the database owner');
       }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { OperatorError } from '../errors.ts';
+import { ConfigError } from './config-error.ts';
+import { readSecretFiles } from './secret-files.ts';
 import * as value from './setting-values.ts';
 
 // The only code in src/ that reads environment variables. An invalid value stops the process; it is never replaced by a default.
 
-/** An invalid setting or option. The message tells the operator what to change. */
-export class ConfigError extends OperatorError {}
+export { ConfigError };
 
 const settingsSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
@@ -119,14 +119,19 @@ export type DeliverySettings = Readonly<{
   smsPerUserPerDay: number;
 }>;
 
-export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+interface ReadOptions {
+  /** Whether a PostgreSQL server requires SECRET_KEY. Migrations do not encrypt anything. */
+  needsSecretKey?: boolean;
+}
+
+export function readConfig(env: Record<string, string | undefined> = process.env, { needsSecretKey = true }: ReadOptions = {}): Config {
   // Compose files and CI systems pass an unset variable as an empty one.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = settingsSchema.safeParse({ ...given, ...readSecretFiles(given) });
   if (!parsed.success) throw new ConfigError(parsed.error.issues.map(formatIssue).join('; '));
   const set = parsed.data;
   if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) throw new ConfigError('MIGRATE_DATABASE_URL: requires DATABASE_URL');
-  if (set.DATABASE_URL && !set.SECRET_KEY) {
+  if (needsSecretKey && set.DATABASE_URL && !set.SECRET_KEY) {
     throw new ConfigError(
       'SECRET_KEY: is required with DATABASE_URL. Set 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
     );
@@ -191,6 +196,16 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     ...(set.PUBLIC_URL && { publicUrl: set.PUBLIC_URL }),
     ...(set.SECRET_KEY && { secretKeys: set.SECRET_KEY.map((key) => Buffer.from(key, 'base64')) }),
   };
+}
+
+/**
+ * Drops the login of the database owner after migrating: from the environment, which a worker of a cluster and fping would
+ * inherit, and from the returned settings.
+ */
+export function forgetOwnerLogin({ migrateDatabaseUrl, ...config }: Config): Config {
+  delete process.env.MIGRATE_DATABASE_URL;
+  delete process.env.MIGRATE_DATABASE_URL_FILE;
+  return config;
 }
 
 /** Whether npm started this process: `npm start` sets this variable. */

@@ -3,7 +3,7 @@
 // to 1.75 times the requests per second of two processes behind nginx (`npm run bench:workers`, see docs/scale.md).
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, ConfigError, workerVariable } from '../config/config.ts';
+import { type Config, ConfigError, forgetOwnerLogin, workerVariable } from '../config/config.ts';
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
 import { clusterMetrics } from './cluster-metrics.ts';
@@ -36,6 +36,7 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
   const start = (number: number) => startWorker(number, { PORT: String(boundPort) });
   // The first worker binds the port, migrates and creates the owner account. If that fails, it prints the reason itself.
   if (!(await start(1))) process.exit(1);
+  forgetOwnerLogin(config);
   let stopping = false;
   cluster.on('exit', async (worker, code, signal) => {
     if (stopping) return;

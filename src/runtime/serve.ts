@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createOwner } from '../accounts/owner.ts';
 import { createApp } from '../app.ts';
 import { expiredRows } from '../auth/expired-rows.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, forgetOwnerLogin } from '../config/config.ts';
 import { startRetention } from '../db/retention.ts';
 import { chooseAddress } from '../http/port.ts';
 import { type HttpServer, listen } from '../http/server.ts';
@@ -21,10 +21,11 @@ import { releaseStartupMemory } from './startup-memory.ts';
 import { startTelemetry } from './telemetry.ts';
 
 /** Runs the service, or one worker of a cluster, until it is stopped. */
-export async function serve(config: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
-  const log = createLog(config, 'serve');
-  const address = await chooseAddress(config, sharesPort());
-  const { database: opened, secretKeys } = await openDatabase(config, log);
+export async function serve(initial: Config, { withEngine }: { withEngine: boolean }): Promise<void> {
+  const log = createLog(initial, 'serve');
+  const address = await chooseAddress(initial, sharesPort());
+  const { database: opened, secretKeys } = await openDatabase(initial, log);
+  const config = forgetOwnerLogin(initial);
   const database = shareFairly(opened);
   const limiters = await openLimiters(config, log);
   const key = await createOwner(database, config.owner);

@@ -1,4 +1,4 @@
-import { type Config, ConfigError } from '../config/config.ts';
+import { type Config, ConfigError, forgetOwnerLogin } from '../config/config.ts';
 import { databaseReadiness } from '../db/database.ts';
 import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -8,11 +8,12 @@ import { releaseStartupMemory } from './startup-memory.ts';
 import { startTelemetry } from './telemetry.ts';
 
 /** Runs only the engine, next to processes that serve requests. */
-export async function runWorker(config: Config): Promise<void> {
-  const log = createLog(config, 'worker');
-  if (!config.databaseUrl)
+export async function runWorker(initial: Config): Promise<void> {
+  const log = createLog(initial, 'worker');
+  if (!initial.databaseUrl)
     throw new ConfigError('DATABASE_URL: is required by the worker command, because only one process can use the embedded database');
-  const { database, secretKeys } = await openDatabase(config, log);
+  const { database, secretKeys } = await openDatabase(initial, log);
+  const config = forgetOwnerLogin(initial);
   let engine: Awaited<ReturnType<typeof startEngine>> | undefined;
   const checkReadiness = async () => (await databaseReadiness(database)) ?? (engine ? engine.stalled() : 'the engine is starting');
   const telemetry = await startTelemetry(config, database, log, checkReadiness);

@@ -26,7 +26,8 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-export async function createPostgres(): Promise<PostgresServer> {
+/** Creates the server, and on it a database as a superuser with this URL would. */
+export async function createPostgres(createDatabase = createRolesAndDatabase): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-postgres-'));
   const data = join(folder, 'data');
   const port = await freePort();
@@ -45,12 +46,7 @@ export async function createPostgres(): Promise<PostgresServer> {
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
   await start();
   const ownerUrl = `postgres://sitekeeper_owner@127.0.0.1:${port}/sitekeeper`;
-  const admin = new pg.Client({ connectionString: `postgres://postgres@127.0.0.1:${port}/postgres` });
-  await admin.connect();
-  await admin.query('create role sitekeeper_owner login createdb createrole');
-  await createServiceLogin(admin, ownerUrl);
-  await admin.query('create database sitekeeper owner sitekeeper_owner');
-  await admin.end();
+  await createDatabase(`postgres://postgres@127.0.0.1:${port}/postgres`, ownerUrl);
   return {
     url: serviceUrl(ownerUrl),
     ownerUrl,
@@ -72,6 +68,15 @@ export async function createPostgres(): Promise<PostgresServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function createRolesAndDatabase(superuserUrl: string, ownerUrl: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: superuserUrl });
+  await admin.connect();
+  await admin.query('create role sitekeeper_owner login createdb createrole');
+  await createServiceLogin(admin, ownerUrl);
+  await admin.query('create database sitekeeper owner sitekeeper_owner');
+  await admin.end();
 }
 
 /** Returns the folder of the newest installed PostgreSQL's programs. */

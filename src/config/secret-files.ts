@@ -1,0 +1,75 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { ConfigError } from './config-error.ts';
+
+/** The settings that contain a secret. Each has a variant with the suffix _FILE: the path of a file that contains the value. */
+export const secretSettings = [
+  'DATABASE_URL',
+  'MIGRATE_DATABASE_URL',
+  'REDIS_URL',
+  'SECRET_KEY',
+  'OWNER_PASSWORD',
+  'OWNER_API_KEY',
+  'SMTP_URL',
+  'TWILIO_AUTH_TOKEN',
+  'METRICS_TOKEN',
+];
+
+/** Far more than any setting needs. */
+const maxBytes = 16 * 1024;
+
+/** Returns the values of the settings that are given as files. */
+export function readSecretFiles(given: Record<string, string | undefined>): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const name of secretSettings) {
+    const path = given[`${name}_FILE`];
+    if (path === undefined) continue;
+    if (given[name] !== undefined) throw new ConfigError(`${name}_FILE: ${name} is set too. Set only one of them`);
+    values[name] = readSecret(`${name}_FILE`, path);
+  }
+  return values;
+}
+
+/** The messages contain the path, but nothing of the content. */
+function readSecret(setting: string, path: string): string {
+  const fail = (reason: string) => new ConfigError(`${setting}: cannot use the file ${path}: ${reason}`);
+  let bytes: Buffer;
+  try {
+    // Opening a named pipe would wait for somebody who writes to it.
+    if (!statSync(path).isFile()) throw new Error('not a regular file');
+    bytes = readStart(path);
+  } catch (error) {
+    throw fail(reasonOf(error));
+  }
+  if (bytes.length > maxBytes) throw fail(`it has more than ${maxBytes} bytes`);
+  const line = decode(bytes)?.replace(/\r?\n$/, '');
+  if (line === undefined || /\p{Cc}/u.test(line)) throw fail('it is not one line of text');
+  if (line === '') throw fail('it is empty');
+  return line;
+}
+
+/** Reads one byte more than allowed, so that a file that is too large is noticed without reading all of it. */
+function readStart(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(maxBytes + 1);
+    let length = 0;
+    for (let count = -1; count !== 0 && length < buffer.length; length += count)
+      count = readSync(file, buffer, length, buffer.length - length, null);
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node's messages repeat the path: "EACCES: permission denied, open '/run/secrets/key'". */
+function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/, \w+( '.*')?$/s, '');
+}
