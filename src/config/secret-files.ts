@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './config-error.ts';
 
 /** The settings that contain a secret. Each has a variant with the suffix _FILE: the path of a file that contains the value. */
@@ -34,31 +34,18 @@ function readSecret(setting: string, path: string): string {
   const fail = (reason: string) => new ConfigError(`${setting}: cannot use the file ${path}: ${reason}`);
   let bytes: Buffer;
   try {
-    // Opening a named pipe would wait for somebody who writes to it.
-    if (!statSync(path).isFile()) throw new Error('not a regular file');
-    bytes = readStart(path);
+    const file = statSync(path);
+    // Reading a named pipe would wait for somebody who writes to it.
+    if (!file.isFile()) throw new Error('it is not a regular file');
+    if (file.size > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+    bytes = readFileSync(path);
   } catch (error) {
     throw fail(reasonOf(error));
   }
-  if (bytes.length > maxBytes) throw fail(`it has more than ${maxBytes} bytes`);
   const line = decode(bytes)?.replace(/\r?\n$/, '');
   if (line === undefined || /\p{Cc}/u.test(line)) throw fail('it is not one line of text');
   if (line === '') throw fail('it is empty');
   return line;
-}
-
-/** Reads one byte more than allowed, so that a file that is too large is noticed without reading all of it. */
-function readStart(path: string): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    const buffer = Buffer.alloc(maxBytes + 1);
-    let length = 0;
-    for (let count = -1; count !== 0 && length < buffer.length; length += count)
-      count = readSync(file, buffer, length, buffer.length - length, null);
-    return buffer.subarray(0, length);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function decode(bytes: Buffer): string | undefined {

@@ -60,9 +60,9 @@ test('an empty variable counts as not set', () => {
 describe('is rejected in one line that names the setting and the path, and not the content:', () => {
   test.each<[string, () => string, RegExp]>([
     ['a missing file', () => join(folder, 'missing'), /: ENOENT: no such file or directory$/],
-    ['a directory', () => folder, /: not a regular file$/],
-    ['a device', () => '/dev/zero', /: not a regular file$/],
-    ['a named pipe', namedPipe, /: not a regular file$/],
+    ['a directory', () => folder, /: it is not a regular file$/],
+    ['a device', () => '/dev/zero', /: it is not a regular file$/],
+    ['a named pipe', namedPipe, /: it is not a regular file$/],
     ['a path through a file', () => join(fileWith(token), 'x'), /: ENOTDIR: not a directory$/],
     ['a path that is too long', () => `/${'x'.repeat(5000)}`, /: ENAMETOOLONG: name too long$/],
     ['an empty file', () => fileWith(''), /: it is empty$/],
