@@ -1,5 +1,5 @@
 // Which folder may import which, from top to bottom:
-//   cli → runtime → app → features (websites, monitoring, accounts, docs, mock) → http, auth, limits → db, net, telemetry, config → errors
+//   cli → runtime → app, commands → features (websites, monitoring, accounts, docs, mock) → http, auth, limits → db, net, telemetry, config → errors
 const runtimeImport = { dependencyTypesNot: ['type-only'] };
 const features = 'websites|monitoring|accounts|docs|mock';
 
@@ -37,6 +37,11 @@ module.exports = {
       [features, 'http/', 'auth/', 'limits/', 'db/', 'net/', 'telemetry/', 'config/', 'errors\\.ts$'],
       'the command line and the processes are above the app',
     ),
+    layer(
+      'commands/',
+      ['accounts/', 'monitoring/', 'auth/', 'db/', 'config/', 'errors\\.ts$'],
+      'operator commands run in a process of their own or in the service, and know neither the command line nor the socket',
+    ),
     {
       name: 'features-are-independent',
       comment: 'app.ts passes dependencies between features',
@@ -48,7 +53,7 @@ module.exports = {
       name: 'features-import-nothing-above',
       severity: 'error',
       from: { path: `^src/(${features})/` },
-      to: { path: '^src/(cli|runtime)/|^src/(app|entities)\\.ts$' },
+      to: { path: '^src/(cli|runtime|commands)/|^src/(app|entities)\\.ts$' },
     },
     {
       name: 'handlers-know-no-http',
@@ -62,6 +67,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/runtime/' },
       to: { path: '^src/(app|entities)\\.ts$' },
+    },
+    {
+      name: 'only-cli-and-runtime-import-commands',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli|runtime|commands)/' },
+      to: { path: '^src/commands/' },
     },
     {
       name: 'only-cli-imports-runtime',

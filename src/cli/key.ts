@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { generateKey } from '../auth/api-key.ts';
 import { allScopes, type Scope } from '../auth/scopes.ts';
 import { UsageError } from '../errors.ts';
+import { type OutputOptions, print, withJson } from './output.ts';
 
-interface CreateOptions {
+interface CreateOptions extends OutputOptions {
   user: string;
   name: string;
   scopes: string;
@@ -16,8 +17,7 @@ export function addKeyCommands(program: Command) {
     .command('generate')
     .description('print a new key for OWNER_API_KEY, without storing it')
     .action(() => console.log(generateKey()));
-  key
-    .command('create')
+  withJson(key.command('create'))
     .description('create a key for a user and print it')
     .requiredOption('--user <email>', 'e-mail address of the user')
     .requiredOption('--name <name>', 'what the key is for')
@@ -26,18 +26,16 @@ export function addKeyCommands(program: Command) {
     .action(createKeyForUser);
 }
 
-async function createKeyForUser({ user, name, scopes: scopeList, expires }: CreateOptions): Promise<void> {
-  const { createKey, expiryError } = await import('../accounts/keys.ts');
-  const { withUser } = await import('./with-database.ts');
+async function createKeyForUser({ user, name, scopes: scopeList, expires, ...options }: CreateOptions): Promise<void> {
+  const { expiryError } = await import('../accounts/keys.ts');
+  const { runCommand } = await import('./with-commands.ts');
   const scopes = parseScopes(scopeList);
-  const expiresAt = expires === undefined ? null : new Date(expires);
+  const expiresAt = expires === undefined ? undefined : new Date(expires);
   const error = expiresAt && expiryError(expiresAt, Date.now());
   if (error) throw new UsageError(`--expires: ${error.message}`);
   if (!/^\P{Cc}{1,100}$/u.test(name)) throw new UsageError('--name: must have 1 to 100 characters and no control characters');
-  await withUser(user, async (database, userId) => {
-    const { key } = await database.asUser(userId, (em) => createKey(em, { userId, name, scopes, expiresAt }));
-    console.log(key);
-  });
+  const input = { user, name, scopes, ...(expiresAt && { expiresAt: expiresAt.toISOString() }) };
+  await runCommand('key create', input, (created) => print(options, created, ({ key }) => key));
 }
 
 function parseScopes(text: string): Scope[] {

@@ -15,6 +15,7 @@ import { createLog } from '../telemetry/log.ts';
 import { registerRedisMetric } from '../telemetry/metrics.ts';
 import { reportReady, sharesPort } from './cluster.ts';
 import { workerMetrics } from './cluster-metrics.ts';
+import { startCommandService } from './command-service.ts';
 import { openDatabase } from './open-database.ts';
 import { onShutdown } from './shutdown.ts';
 import { releaseStartupMemory } from './startup-memory.ts';
@@ -49,11 +50,12 @@ export async function serve(initial: Config, { withEngine }: { withEngine: boole
   server.setHandler(app.callback());
   const stopExpiry = startRetention([expiredRows(database)], { intervalMs: expiryIntervalMs, log });
   const engine = withEngine ? await startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
+  const commandService = config.databaseUrl ? undefined : await startCommandService({ database: opened, secretKeys }, config, log);
   log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
   onShutdown(async (reason) => {
     log.info(`${reason}: finishing in-flight requests, then shutting down`);
     telemetry.drain();
-    await Promise.all([stopServing(server, reason), engine?.stop(), stopExpiry()]);
+    await Promise.all([stopServing(server, reason), engine?.stop(), stopExpiry(), commandService?.close()]);
     await Promise.all([telemetry.close(), limiters.close(), database.close()]);
   }, log);
   releaseStartupMemory(log);

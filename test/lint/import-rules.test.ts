@@ -37,6 +37,24 @@ const violations: Violation[] = [
     rule: 'only-cli-imports-runtime',
   },
   { title: 'runtime/ imports a command', file: 'src/runtime/mock.ts', code: `import '../cli/user.ts';`, rule: 'nothing-imports-the-cli' },
+  {
+    title: 'an operator command imports net/',
+    file: 'src/commands/keys.ts',
+    code: `import '../net/hosts-file.ts';`,
+    rule: 'commands-imports',
+  },
+  {
+    title: 'a feature imports an operator command',
+    file: 'src/accounts/keys.ts',
+    code: `import '../commands/request.ts';`,
+    rule: 'features-import-nothing-above',
+  },
+  {
+    title: 'auth/ imports an operator command',
+    file: 'src/auth/scopes.ts',
+    code: `import '../commands/request.ts';`,
+    rule: 'only-cli-and-runtime-import-commands',
+  },
   { title: 'src/ imports a test', file: 'src/runtime/worker.ts', code: `import '../../test/stub.ts';`, rule: 'no-tests-in-src' },
   {
     title: 'src/ imports a package that only developers have',

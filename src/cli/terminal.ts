@@ -1,0 +1,18 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { UsageError } from '../errors.ts';
+
+/** Reads the password from the terminal without echo, or from standard input. An argument would be visible in process lists. */
+export async function readPassword(email: string): Promise<string> {
+  const isTerminal = process.stdin.isTTY === true;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: isTerminal ? silent : undefined, terminal: isTerminal });
+  if (isTerminal) process.stderr.write(`Password for ${email}: `);
+  const { value } = await lines[Symbol.asyncIterator]().next();
+  if (isTerminal) process.stderr.write('\n');
+  lines.close();
+  const password = String(value ?? '');
+  const length = [...password].length;
+  if (length < 8 || length > 128) throw new UsageError('the password must have 8 to 128 characters');
+  return password;
+}

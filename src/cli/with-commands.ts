@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CommandName, InputOf, OutputOf } from '../commands/registry.ts';
+import { type CommandRequest, commandSocketIn, ownVersion } from '../commands/request.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { DirectoryInUse } from '../db/data-directory.ts';
+import { OperatorError } from '../errors.ts';
+import { isListening, sendCommand } from '../net/command-socket.ts';
+
+/** Runs an operator command, here or in the running service. */
+export type RunCommand = <Name extends CommandName>(name: Name, input: InputOf<Name>) => Promise<OutputOf<Name>>;
+
+/** How long a command waits for a service that is starting, or for another command. */
+const waitMs = 10_000;
+const retryMs = 200;
+
+/**
+ * Calls `work` with a function that runs operator commands. Only one process can use the embedded database, so if the service uses
+ * it, the commands run there.
+ */
+export async function withCommands(work: (run: RunCommand) => Promise<void>): Promise<void> {
+  const config = readConfig();
+  const { run, close } = config.databaseUrl ? await runHere(config) : await runHereOrInService(config);
+  try {
+    await work(run);
+  } finally {
+    await close();
+  }
+}
+
+/** Runs one operator command. */
+export async function runCommand<Name extends CommandName>(
+  name: Name,
+  input: InputOf<Name>,
+  print: (output: OutputOf<Name>) => void,
+): Promise<void> {
+  await withCommands(async (run) => print(await run(name, input)));
+}
+
+interface Runner {
+  run: RunCommand;
+  close(): Promise<void>;
+}
+
+async function runHereOrInService(config: Config): Promise<Runner> {
+  const path = commandSocketIn(config.dataDirectory);
+  for (const deadline = performance.now() + waitMs; ; await delay(retryMs)) {
+    if (await isListening(path)) return { run: runInService(path), close: async () => {} };
+    try {
+      return await runHere(config);
+    } catch (error) {
+      if (!(error instanceof DirectoryInUse)) throw error;
+      if (performance.now() > deadline) throw new OperatorError(noService(config.dataDirectory));
+    }
+  }
+}
+
+function runInService(path: string): RunCommand {
+  return (command, input) => {
+    const request: CommandRequest = { version: ownVersion, command, input };
+    return sendCommand(path, request, printProgress) as Promise<never>;
+  };
+}
+
+/** The code of the database is loaded only here. */
+async function runHere(config: Config): Promise<Runner> {
+  const [{ openDatabase }, { createLog }, { commands }] = await Promise.all([
+    import('../runtime/open-database.ts'),
+    import('../telemetry/log.ts'),
+    import('../commands/registry.ts'),
+  ]);
+  const { database, secretKeys } = await openDatabase(config, createLog({ logLevel: 'warn' }));
+  const { signal } = new AbortController();
+  const context = { database, secretKeys, config, inService: false, progress: printProgress, signal };
+  return {
+    run: (name, input) => commands[name](context, input as never) as Promise<never>,
+    close: () => database.close(),
+  };
+}
+
+/** Standard output has only the result. */
+function printProgress(line: string): void {
+  console.error(line);
+}
+
+function noService(directory: string): string {
+  return `The data directory ${directory} is in use by a process that accepts no commands: another command, or a service that is starting, is of an older version, or has logged why it could not create ${commandSocketIn(directory)}. Stop that process, or try again later.`;
+}
