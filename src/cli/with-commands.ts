@@ -19,7 +19,7 @@ const retryMs = 200;
  */
 export async function withCommands(work: (run: RunCommand) => Promise<void>): Promise<void> {
   const config = readConfig();
-  const { run, close } = config.databaseUrl ? await runHere(config) : await runHereOrInService(config);
+  const { run, close } = config.databaseUrl ? await (await loadHere(config))() : await runHereOrInService(config);
   try {
     await work(run);
   } finally {
@@ -40,13 +40,16 @@ interface Runner {
   run: RunCommand;
   close(): Promise<void>;
 }
+type OpenRunner = () => Promise<Runner>;
 
 async function runHereOrInService(config: Config): Promise<Runner> {
   const path = commandSocketIn(config.dataDirectory);
+  let runHere: OpenRunner | undefined;
   for (const deadline = performance.now() + waitMs; ; await delay(retryMs)) {
     if (await isListening(path)) return { run: runInService(path), close: async () => {} };
+    runHere ??= await loadHere(config);
     try {
-      return await runHere(config);
+      return await runHere();
     } catch (error) {
       if (!(error instanceof DirectoryInUse)) throw error;
       if (performance.now() > deadline) throw new OperatorError(noService(config.dataDirectory));
@@ -61,19 +64,22 @@ function runInService(path: string): RunCommand {
   };
 }
 
-/** The code of the database is loaded only here. */
-async function runHere(config: Config): Promise<Runner> {
+/** Returns a function that opens the database. Its code is loaded only if no service runs the commands. */
+async function loadHere(config: Config): Promise<OpenRunner> {
   const [{ openDatabase }, { createLog }, { commands }] = await Promise.all([
     import('../runtime/open-database.ts'),
     import('../telemetry/log.ts'),
     import('../commands/registry.ts'),
   ]);
-  const { database, secretKeys } = await openDatabase(config, createLog({ logLevel: 'warn' }));
+  const log = createLog({ logLevel: 'warn' });
   const { signal } = new AbortController();
-  const context = { database, secretKeys, config, inService: false, progress: printProgress, signal };
-  return {
-    run: (name, input) => commands[name](context, input as never) as Promise<never>,
-    close: () => database.close(),
+  return async () => {
+    const { database, secretKeys } = await openDatabase(config, log);
+    const context = { database, secretKeys, config, inService: false, progress: printProgress, signal };
+    return {
+      run: (name, input) => commands[name](context, input as never) as Promise<never>,
+      close: () => database.close(),
+    };
   };
 }
 
