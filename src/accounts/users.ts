@@ -10,7 +10,6 @@ const insertUser = prepare(
   (given: { email: string; passwordHash: string | null }) =>
     sql<{ id: number | null }>`select auth_create_user(${given.email}, ${given.passwordHash}) as id`,
 );
-const selectUserId = prepare(({ email }: { email: string }) => sql<{ id: number }>`select id from auth_find_user(${email})`);
 
 /** Returns the id of the new user, or undefined if the address is taken. `network` is that of the client who signs up. */
 export async function createUser(
@@ -24,11 +23,6 @@ export async function createUser(
   return created?.id ?? undefined;
 }
 
-export async function findUserId(database: Database, email: string): Promise<number | undefined> {
-  const [[user]] = await database.query()(selectUserId({ email }));
-  return user?.id;
-}
-
 /** Sets the password and deletes every session of the user. */
 export async function setPassword(database: Database, userId: number, password: string): Promise<void> {
   const passwordHash = await hashPassword(password, { userId });
@@ -38,16 +32,20 @@ export async function setPassword(database: Database, userId: number, password: 
   });
 }
 
-const deleteAttempts = 5;
-
-/** Deletes the account. Everything that belongs to it is deleted by cascade. Requests of the user can cause a deadlock with that. */
+/** Deletes the account. Everything that belongs to it is deleted by cascade. */
 export async function deleteUser(database: Database, userId: number): Promise<void> {
+  await repeatAfterDeadlock(() => database.asUser(userId, (em) => em.nativeDelete(UserEntity, { id: userId })));
+}
+
+const maxAttempts = 5;
+
+/** Repeats work on many rows of a user. Requests of the user, and the engine, can cause a deadlock with it. */
+export async function repeatAfterDeadlock<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await database.asUser(userId, (em) => em.nativeDelete(UserEntity, { id: userId }));
-      return;
+      return await work();
     } catch (error) {
-      if (!(error instanceof RetryLaterError) || attempt === deleteAttempts) throw error;
+      if (!(error instanceof RetryLaterError) || attempt === maxAttempts) throw error;
     }
   }
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { generateKey } from '../auth/api-key.ts';
 import { allScopes, type Scope } from '../auth/scopes.ts';
+import type { OutputOf } from '../commands/registry.ts';
 import { UsageError } from '../errors.ts';
-import { type OutputOptions, print, withJson } from './output.ts';
+import { type Columns, type OutputOptions, print, printPages, toMinute, withJson } from './output.ts';
 
 interface CreateOptions extends OutputOptions {
   user: string;
@@ -24,6 +25,39 @@ export function addKeyCommands(program: Command) {
     .requiredOption('--scopes <scopes>', 'the scopes of the key, separated by commas, or all')
     .option('--expires <time>', 'when the key expires, such as 2099-12-31T00:00:00Z')
     .action(createKeyForUser);
+  withJson(key.command('list'))
+    .description('list the keys of all users, or of one; a key itself is shown only when it is created')
+    .option('--user <email>', 'list only the keys of this user')
+    .action(listKeys);
+  withJson(key.command('revoke <key>'))
+    .description('revoke a key, given by its id, its prefix or the key itself, and every key created with it')
+    .action(revokeKey);
+}
+
+const columns: Columns<OutputOf<'key list'>[number]> = {
+  ID: ({ id }) => id,
+  PREFIX: ({ prefix }) => prefix,
+  'CREATED (UTC)': ({ created_at }) => toMinute(created_at),
+  'LAST USED': ({ last_used_at }) => toMinute(last_used_at),
+  EXPIRES: ({ expires_at }) => toMinute(expires_at),
+  USER: ({ user }) => user,
+  NAME: ({ name }) => name,
+  SCOPES: ({ scopes }) => (scopes.length === allScopes.length ? 'all' : scopes.join(',')),
+};
+
+async function listKeys({ user, ...options }: OutputOptions & { user?: string }): Promise<void> {
+  const { withCommands } = await import('./with-commands.ts');
+  await withCommands((run) => printPages(options, columns, (after) => run('key list', { after, ...(user !== undefined && { user }) })));
+}
+
+async function revokeKey(key: string, options: OutputOptions): Promise<void> {
+  const { runCommand } = await import('./with-commands.ts');
+  await runCommand('key revoke', { key }, (output) =>
+    print(options, output, ({ id, prefix, user, revoked }) => {
+      const others = revoked === 1 ? '' : revoked === 2 ? ' and the key created with it' : ` and ${revoked - 1} keys created with it`;
+      return `Revoked key ${id} (${prefix}…) of ${user}${others}.`;
+    }),
+  );
 }
 
 async function createKeyForUser({ user, name, scopes: scopeList, expires, ...options }: CreateOptions): Promise<void> {

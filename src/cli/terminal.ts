@@ -16,3 +16,11 @@ export async function readPassword(email: string): Promise<string> {
   if (length < 8 || length > 128) throw new UsageError('the password must have 8 to 128 characters');
   return password;
 }
+
+/** Asks on the terminal for the address of a user, and returns whether it was repeated correctly. */
+export async function confirmWithAddress(question: string, email: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(question);
+  terminal.close();
+  return answer.trim().toLowerCase() === email.toLowerCase();
+}

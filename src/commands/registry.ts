@@ -1,14 +1,19 @@
 import type { Command } from './command.ts';
-import { createKeyCommand } from './keys.ts';
+import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './keys.ts';
 import { rotateSecretsCommand, secretsStatusCommand } from './secrets.ts';
-import { addUserCommand, deleteUserCommand, setPasswordCommand } from './users.ts';
+import { addUserCommand, deleteUserCommand, listUsersCommand, resumeUserCommand, setPasswordCommand, suspendUserCommand } from './users.ts';
 
 /** Every operator command, by its words on the command line. The command line validates the input. */
 export const commands = {
   'user add': addUserCommand,
+  'user list': listUsersCommand,
   'user password': setPasswordCommand,
+  'user suspend': suspendUserCommand,
+  'user resume': resumeUserCommand,
   'user delete': deleteUserCommand,
   'key create': createKeyCommand,
+  'key list': listKeysCommand,
+  'key revoke': revokeKeyCommand,
   'secrets status': secretsStatusCommand,
   'secrets rotate': rotateSecretsCommand,
 } satisfies Record<string, Command<never, unknown>>;

@@ -4,6 +4,7 @@ import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
+import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 
 /** How long an alert is leased. It is longer than any attempt takes; afterwards another process can try. */
@@ -94,6 +95,7 @@ const selectWaitingProviders = prepare((given: { busyProviders: number[]; afterU
           .select(['p.id', 'p.provider_type', 'due.at'])
           .whereRef('p.user_id', '=', 'v.user_id')
           .where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)
+          .where(sql<boolean>`not ${isSuspended('v.user_id')}`)
           .as('p'),
       (join) => join.onTrue(),
     )
@@ -190,9 +192,18 @@ export async function leaseAlerts(query: Query, providers: WaitingProvider[]): P
   return leased;
 }
 
-/** Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, or the lease expired. */
+/**
+ * Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, the lease may have
+ * expired, or the user may be suspended.
+ */
 export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
-  db.selectFrom('alerts').select('id').where('id', '=', id).where('lease_token', '=', token).where('next_attempt_at', '>', now),
+  db
+    .selectFrom('alerts')
+    .select('id')
+    .where('id', '=', id)
+    .where('lease_token', '=', token)
+    .where('next_attempt_at', '>', now)
+    .where(sql<boolean>`not ${isSuspended('user_id')}`),
 );
 
 /** Selects the time until the next attempt, including that until the next lease expires. Alerts that are due are not considered. */

@@ -3,6 +3,7 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
+import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
 import type { AlertEntity } from './alert.entity.ts';
 
@@ -50,13 +51,14 @@ const selectPending = prepare(() =>
   db
     .selectFrom('alerts')
     .where('status', '=', sql.lit('pending'))
+    .where(sql<boolean>`not ${isSuspended('user_id')}`)
     .select([
       sql<number>`count(*)::int`.as('count'),
       sql<number>`coalesce(extract(epoch from ${now} - min(created_at)), 0)::float8`.as('oldestSeconds'),
     ]),
 );
 
-/** Counts the alerts that wait to be sent. */
+/** Counts the alerts that wait to be sent, without those of suspended users. */
 export async function countPendingAlerts(query: Query): Promise<{ count: number; oldestSeconds: number }> {
   const [[row]] = await query(selectPending({}));
   return row ?? { count: 0, oldestSeconds: 0 };

@@ -5,6 +5,7 @@ import { tables } from '../../db/tables.ts';
 import type { CheckTarget, MonitorType } from '../checks/check.ts';
 import { countBy, shareSlots } from '../fair-share.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
+import { isSuspended } from '../suspended-users.ts';
 import { findDueUsers } from './due-users.ts';
 import type { CheckState } from './transition.ts';
 
@@ -144,8 +145,9 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .updateTable('monitors as m')
     .from('numbered as n')
     .set({
-      next_check_at: sql`${now} + ${sql.lit(leaseSeconds)} * interval '1 second'`,
-      claim_token: sql`nextval('claim_tokens')`,
+      // A request that was running when its user was suspended may have scheduled a check. It is not claimed, but cancelled.
+      next_check_at: sql`case when not ${isSuspended('m.user_id')} then ${now} + ${sql.lit(leaseSeconds)} * interval '1 second' end`,
+      claim_token: sql`case when not ${isSuspended('m.user_id')} then nextval('claim_tokens') end`,
     })
     .whereRef('m.id', '=', 'n.id')
     // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
@@ -153,7 +155,7 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host', 'm.failures'])
     .returning([
       sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
-      sql<number>`m.claim_token`.as('token'),
+      sql<number | null>`m.claim_token`.as('token'),
       sql<number>`(extract(epoch from ${now} - n.due_at) * 1000)::float8`.as('latenessMs'),
     ]),
 );
@@ -171,5 +173,7 @@ export async function claimDueMonitors(query: Query, shares: Share[]): Promise<C
   }));
   const running = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
   const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running) }));
-  return claimed.map(({ status, failures, ...claim }) => ({ ...claim, state: { status, failures } }));
+  return claimed.flatMap(({ status, failures, token, ...claim }) =>
+    token === null ? [] : [{ ...claim, token, state: { status, failures } }],
+  );
 }
