@@ -10,7 +10,7 @@ import { isListening, sendCommand } from '../net/command-socket.ts';
 export type RunCommand = <Name extends CommandName>(name: Name, input: InputOf<Name>) => Promise<OutputOf<Name>>;
 
 /** How long a command waits for a service that is starting, or for another command. */
-const waitMs = 10_000;
+const waitMs = 15_000;
 const retryMs = 200;
 
 /**
@@ -45,6 +45,7 @@ type OpenRunner = () => Promise<Runner>;
 async function runHereOrInService(config: Config): Promise<Runner> {
   const path = commandSocketIn(config.dataDirectory);
   let runHere: OpenRunner | undefined;
+  let isWaiting = false;
   for (const deadline = performance.now() + waitMs; ; await delay(retryMs)) {
     if (await isListening(path)) return { run: runInService(path), close: async () => {} };
     runHere ??= await loadHere(config);
@@ -53,6 +54,8 @@ async function runHereOrInService(config: Config): Promise<Runner> {
     } catch (error) {
       if (!(error instanceof DirectoryInUse)) throw error;
       if (performance.now() > deadline) throw new OperatorError(noService(config.dataDirectory));
+      if (!isWaiting) printProgress(`Waiting for the process that uses ${config.dataDirectory}.`);
+      isWaiting = true;
     }
   }
 }

@@ -43,7 +43,7 @@ test('with the key in DATA_DIR, one command replaces the key and re-encrypts eve
   expect(await secrets('rotate', '--new-key')).toEqual({
     code: 1,
     printed: expect.stringMatching(
-      /^The data directory \S+ is in use by a process that accepts no commands: .* Stop that process, or try again later\.\n$/,
+      /^Waiting for the process that uses \S+\.\nThe data directory \S+ is in use by a process that accepts no commands: .* Stop that process, or try again later\.\n$/,
     ),
   });
   expect(readSecretKeys(data)).toEqual([oldKey]);

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { commands } from '../../src/commands/registry.ts';
+import { queryInTransaction } from '../../src/db/statement.ts';
+import { countPendingAlerts } from '../../src/monitoring/alerts/outbox.ts';
+import { createMonitor } from '../monitoring/factories.ts';
+import { ApiClient, type ApiResponse } from '../support/api-client.ts';
+import { reopen } from '../support/database.ts';
+import { startReceivers } from '../support/receivers.ts';
+import { expectSameProblem } from '../support/same-problem.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { password, signIn } from '../support/valid-requests.ts';
+import { wakeAll } from '../support/wake.ts';
+import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
+
+let receivers: Awaited<ReturnType<typeof startReceivers>>;
+let target: WebServer;
+let service: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  receivers = await startReceivers();
+  target = await startWebServer({ host: receivers.externalAddress });
+  service = await startService({ delivery: receivers.delivery }, { net: receivers.net, engine: true });
+});
+beforeEach(async () => {
+  user = await service.createUser(password);
+});
+afterAll(async () => {
+  await service.stop();
+  await target.close();
+  await receivers.close();
+});
+
+function change(command: 'user suspend' | 'user resume', email = user.email) {
+  const { database } = service;
+  const context = { database, secretKeys: [], config: { dataDirectory: '' }, inService: true, progress: () => {} };
+  return commands[command]({ ...context, signal: AbortSignal.timeout(60_000) }, { email });
+}
+
+const query = <Row>(sql: string, params: unknown[] = []) => service.database.asEngine((em) => em.execute<Row[]>(sql, params));
+
+test('keys and sessions are rejected like revoked ones, and the password like a wrong one, in every process, until the user is resumed', async () => {
+  const database = await reopen(service.database);
+  const other = await startService({}, { database });
+  const urls = [service.url, other.url];
+  try {
+    const { body: created } = await user.api.post('/api/keys', { json: { name: 'Revoked', scopes: ['monitors:read'] } });
+    await user.api.delete(`/api/keys/${created.data.id}`);
+    const revoked = new ApiClient(service.url, { Authorization: `Bearer ${created.data.key}` });
+    const kept = (await user.api.post('/api/keys', { json: { name: 'Kept', scopes: ['monitors:read'] } })).body.data.key;
+    const cookie = await signIn(service, user.email);
+    const withKey = () => Promise.all(urls.map((url) => new ApiClient(url, { Authorization: `Bearer ${kept}` }).get('/api/monitors')));
+    const withCookie = () => Promise.all(urls.map((url) => new ApiClient(url, cookie).get('/api/session')));
+    const statuses = async () => [...(await withKey()), ...(await withCookie())].map(({ status }) => status);
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+
+    expect(await change('user suspend')).toEqual({ id: user.id, email: user.email, suspended: true, changed: true });
+    // Less than the 4 seconds for which a process without a notification would use its cache.
+    await expect.poll(statuses, { timeout: 3500 }).toEqual([401, 401, 401, 401]);
+    const [rejected] = await withKey();
+    expectSameProblem(rejected as ApiResponse, await revoked.get('/api/monitors'));
+    const json = { email: user.email, password };
+    const wrong = await service.anonymous.post('/api/session', { json: { ...json, password: 'a wrong password' } });
+    const right = await service.anonymous.post('/api/session', { json });
+    expect(right.status).toBe(401);
+    expectSameProblem(right, wrong);
+    expect(await change('user suspend')).toMatchObject({ changed: false });
+
+    expect(await change('user resume')).toMatchObject({ suspended: false, changed: true });
+    await expect.poll(statuses, { timeout: 15_000 }).toEqual([200, 200, 200, 200]);
+    expect((await service.anonymous.post('/api/session', { json })).status).toBe(201);
+    expect(await change('user resume')).toMatchObject({ changed: false });
+  } finally {
+    await other.stop();
+    if (database !== service.database) await database.close();
+  }
+}, 60_000);
+
+test('a running check is dropped, none starts, nothing is counted, and an open incident continues after the suspension', async () => {
+  target.script = scripts.hang();
+  const { id } = await createMonitor(user, { url: `http://target.example:${target.port}/` });
+  await query(
+    `with down as (update monitors set status = 'down' where id = ? returning user_id, id)
+     insert into incidents (user_id, monitor_id, started_at, cause) select user_id, id, app_now(), 'HTTP 503' from down`,
+    [id],
+  );
+  await expect.poll(() => target.requests.length, { timeout: 20_000 }).toBe(1);
+  await change('user suspend');
+  target.script = scripts.respond();
+
+  const read = async () =>
+    (
+      await query<Record<string, unknown>>(
+        `select next_check_at is null as unscheduled, claim_token, status, last_checked_at,
+                (select count(*)::int from check_hours h where h.monitor_id = m.id) as hours,
+                (select count(*)::int from incidents i where i.monitor_id = m.id and resolved_at is null) as incidents
+           from monitors m where id = ?`,
+        [id],
+      )
+    )[0];
+  const suspended = { unscheduled: true, claim_token: null, status: 'down', last_checked_at: null, hours: 0, incidents: 1 };
+  expect(await read()).toEqual(suspended);
+
+  // A request that was running during the suspension schedules a check. The engine cancels it.
+  await query('update monitors set next_check_at = app_now() where id = ?', [id]);
+  await wakeAll(service.database);
+  await expect.poll(read, { timeout: 20_000 }).toEqual(suspended);
+  expect(target.requests).toHaveLength(1);
+
+  await change('user resume');
+  expect(await read()).toEqual({ ...suspended, unscheduled: false });
+  await query('update monitors set next_check_at = app_now() where id = ?', [id]);
+  await wakeAll(service.database);
+  await expect.poll(async () => (await read())?.status, { timeout: 20_000 }).toBe('up');
+  expect(await read()).toMatchObject({ hours: 1, incidents: 0 });
+}, 90_000);
+
+test('a paused monitor stays paused after the suspension', async () => {
+  const { id } = await createMonitor(user, { is_active: false });
+  await change('user suspend');
+  await change('user resume');
+  expect(await query('select status, next_check_at from monitors where id = ?', [id])).toEqual([{ status: 'paused', next_check_at: null }]);
+});
+
+test('alerts wait until the user is resumed, without counting as pending or delaying those of others', async () => {
+  const countPending = async () => (await service.database.asEngine((em) => countPendingAlerts(queryInTransaction(em)))).count;
+  const other = await service.createUser();
+  await queueAlert(user, 'while suspended', () => change('user suspend'));
+  expect(await countPending()).toBe(0);
+  await queueAlert(other, 'of another user');
+  await expect.poll(() => receivers.received().telegram, { timeout: 20_000 }).toContain('of another user');
+  await delay(500);
+  expect(await statusOfAlerts(user)).toEqual([{ status: 'pending', attempts: 0 }]);
+
+  await change('user resume');
+  await expect.poll(() => statusOfAlerts(user), { timeout: 20_000 }).toEqual([{ status: 'sent', attempts: 1 }]);
+  expect(receivers.received().telegram).toContain('while suspended');
+}, 60_000);
+
+const statusOfAlerts = ({ id }: TestUser) => query('select status, attempts from alerts where user_id = ?', [id]);
+
+/** Queues an alert to a provider of the user, after `before` has run. */
+async function queueAlert(owner: TestUser, text: string, before = async (): Promise<unknown> => undefined) {
+  const { id: userId, api } = owner;
+  const { id: monitorId } = await createMonitor(owner, { is_active: false });
+  const providerId = (await api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
+  await before();
+  await query(
+    `with incident as (insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, app_now(), 'HTTP 503') returning id)
+     insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select ?, id, ?, 'down', 'S', ? from incident`,
+    [userId, monitorId, userId, providerId, text],
+  );
+  await wakeAll(service.database);
+}
