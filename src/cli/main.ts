@@ -30,20 +30,19 @@ if (/^[a-z]/.test(first) && !['help', ...program.commands.map((command) => comma
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(toOneLine(error));
+  console.error(describeError(error));
   process.exit(1);
 }
 
-function toOneLine(error: unknown): string {
+/** One line, or one for each invalid setting. */
+function describeError(error: unknown): string {
   // A name with several addresses causes one error per address.
-  if (error instanceof AggregateError && error.message === '') return toOneLine(error.errors[0]);
-  const { message, code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error) };
+  if (error instanceof AggregateError && error.message === '') return describeError(error.errors[0]);
+  const message = error instanceof Error ? error.message : String(error);
   if (error instanceof UsageError) return `error: ${message}`;
-  if (error instanceof ConfigError) return `Invalid configuration. ${message}`;
+  if (error instanceof ConfigError)
+    return message.includes('\n') ? `Invalid configuration:\n${message}` : `Invalid configuration. ${message}`;
   if (error instanceof OperatorError || error instanceof ProblemError) return message;
-  const reason = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET)/.test(code)
-    ? `The database (DATABASE_URL, MIGRATE_DATABASE_URL) is unreachable: ${message}.`
-    : message;
   const startsService = first === '' || first.startsWith('-') || ['serve', 'worker', 'mock'].includes(first);
-  return startsService ? `Cannot start. ${reason}` : reason;
+  return startsService ? `Cannot start. ${message}` : message;
 }

@@ -21,11 +21,16 @@ async function migrate(config: Config): Promise<void> {
   await database.close();
 }
 
+async function planServer(url: string) {
+  const [{ planPostgres }, { explained }] = await Promise.all([import('../db/postgres.ts'), import('../runtime/open-database.ts')]);
+  return explained('MIGRATE_DATABASE_URL', planPostgres(url));
+}
+
 /** Prints the pending migrations without running them. */
 async function printPlan({ migrateDatabaseUrl, dataDirectory }: Config): Promise<void> {
   const { migrationsFolder } = await import('../db/migrate.ts');
   const { pending, unknown } = migrateDatabaseUrl
-    ? await (await import('../db/postgres.ts')).planPostgres(migrateDatabaseUrl)
+    ? await planServer(migrateDatabaseUrl)
     : await (await import('../db/embedded.ts')).planEmbedded(dataDirectory);
   if (unknown.length > 0) console.log(`The database was migrated by a newer version, which ran: ${unknown.join(', ')}.`);
   if (pending.length === 0) console.log('Nothing to run: the database is up to date.');

@@ -10,7 +10,7 @@ import { isListening, sendCommand } from '../net/command-socket.ts';
 export type RunCommand = <Name extends CommandName>(name: Name, input: InputOf<Name>) => Promise<OutputOf<Name>>;
 
 /** How long a command waits for a service that is starting, or for another command. */
-const waitMs = 15_000;
+const waitMs = 60_000;
 const retryMs = 200;
 
 /**
@@ -47,13 +47,14 @@ async function runHereOrInService(config: Config): Promise<Runner> {
   let runHere: OpenRunner | undefined;
   let isWaiting = false;
   for (const deadline = performance.now() + waitMs; ; await delay(retryMs)) {
-    if (await isListening(path)) return { run: runInService(path), close: async () => {} };
+    const listening = await isListening(path);
+    if (listening === 'yes') return { run: runInService(path), close: async () => {} };
     runHere ??= await loadHere(config);
     try {
       return await runHere();
     } catch (error) {
       if (!(error instanceof DirectoryInUse)) throw error;
-      if (performance.now() > deadline) throw new OperatorError(noService(config.dataDirectory));
+      if (listening === 'never' || performance.now() > deadline) throw new OperatorError(noService(config.dataDirectory));
       if (!isWaiting) printProgress(`Waiting for the process that uses ${config.dataDirectory}.`);
       isWaiting = true;
     }
@@ -74,7 +75,7 @@ async function loadHere(config: Config): Promise<OpenRunner> {
     import('../telemetry/log.ts'),
     import('../commands/registry.ts'),
   ]);
-  const log = createLog({ logLevel: 'warn' });
+  const log = createLog({ logLevel: 'warn' }, 'command');
   const { signal } = new AbortController();
   return async () => {
     const { database, secretKeys } = await openDatabase(config, log);

@@ -1,4 +1,4 @@
 import { OperatorError } from '../errors.ts';
 
-/** An invalid setting or option. The message tells the operator what to change. */
+/** Invalid settings or options. The message tells the operator what to change, with one line for each setting. */
 export class ConfigError extends OperatorError {}

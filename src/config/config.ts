@@ -128,19 +128,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   // Compose files and CI systems pass an unset variable as an empty one.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = settingsSchema.safeParse({ ...given, ...readSecretFiles(given) });
-  if (!parsed.success) throw new ConfigError(parsed.error.issues.map(formatIssue).join('; '));
+  if (!parsed.success) throw new ConfigError(describeIssues(parsed.error.issues));
   const set = parsed.data;
-  if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) throw new ConfigError('MIGRATE_DATABASE_URL: requires DATABASE_URL');
-  if (needsSecretKey && set.DATABASE_URL && !set.SECRET_KEY) {
-    throw new ConfigError(
-      'SECRET_KEY: is required with DATABASE_URL. Set 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
-    );
-  }
-  if (!isLoopback(set.METRICS_HOST) && !set.METRICS_TOKEN) {
-    throw new ConfigError(
-      'METRICS_HOST: must be a loopback address unless METRICS_TOKEN is set, so that metrics are not exposed by accident',
-    );
-  }
+  const conflicts = findConflicts(set, needsSecretKey);
+  if (conflicts.length > 0) throw new ConfigError(conflicts.join('\n'));
   const collector = set.OTEL_EXPORTER_OTLP_ENDPOINT;
   const tracesUrl = set.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (collector && `${collector}/v1/traces`);
   return {
@@ -227,10 +218,25 @@ export function workerNumber(): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-// The message does not contain the value, because it may be a secret.
-function formatIssue(issue: z.core.$ZodIssue): string {
-  const message = issue.code === 'custom' ? issue.message : issue.message.replace(/^Invalid input: /, '');
-  return `${String(issue.path[0])}: ${message}`;
+/** Describes the first issue of each setting. The message does not contain the value, because it may be a secret. */
+function describeIssues(issues: z.core.$ZodIssue[]): string {
+  const bySetting = Map.groupBy(issues, ({ path }) => String(path[0]));
+  return [...bySetting].map(([name, [issue]]) => `${name}: ${issue?.message}`).join('\n');
+}
+
+/** Returns what is wrong with settings that are valid on their own. */
+function findConflicts(set: z.infer<typeof settingsSchema>, needsSecretKey: boolean): string[] {
+  const conflicts: string[] = [];
+  if (set.MIGRATE_DATABASE_URL && !set.DATABASE_URL) conflicts.push('MIGRATE_DATABASE_URL: requires DATABASE_URL');
+  if (needsSecretKey && set.DATABASE_URL && !set.SECRET_KEY) {
+    conflicts.push(
+      'SECRET_KEY: is required with DATABASE_URL. Set 32 random bytes in base64 (openssl rand -base64 32), the same for every process',
+    );
+  }
+  if (!isLoopback(set.METRICS_HOST) && !set.METRICS_TOKEN) {
+    conflicts.push('METRICS_HOST: must be a loopback address unless METRICS_TOKEN is set, so that metrics are not exposed by accident');
+  }
+  return conflicts;
 }
 
 function isLoopback(host: string): boolean {

@@ -63,7 +63,7 @@ function listenError(
   return new ListenError(
     error.code === 'EADDRINUSE'
       ? `Port ${port} on ${host} is already in use. Stop the other process, or ${remedy}.`
-      : `Cannot listen on port ${port} of ${host}: ${error.message}.`,
+      : `Cannot listen on port ${port} of ${host}: ${error.message}. HOST must be an address of this machine.`,
   );
 }
 

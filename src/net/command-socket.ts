@@ -97,16 +97,22 @@ function readRequest(socket: Socket): Promise<string | undefined> {
   });
 }
 
-/** Returns whether a service listens at this path. A path that is too long for a socket has none. */
-export async function isListening(path: string): Promise<boolean> {
+/** Returns whether a service listens at this path. None ever does if the path is too long for a socket. */
+export async function isListening(path: string): Promise<'yes' | 'no' | 'never'> {
   try {
     (await connect(path)).destroy();
-    return true;
+    return 'yes';
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ECONNREFUSED', 'EINVAL', 'ENOTDIR', 'ENOTSOCK'].includes(code)) return false;
+    if (isPathTooLong(error)) return 'never';
+    if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'ENOTSOCK'].includes(code)) return 'no';
     throw error;
   }
+}
+
+/** Whether a socket cannot be used because of its path. Linux allows 107 bytes, other systems less. */
+export function isPathTooLong(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EINVAL';
 }
 
 /** Sends a request to the service and returns its output. Throws what the command has thrown. */

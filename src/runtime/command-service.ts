@@ -4,7 +4,7 @@ import { commands, isCommandName } from '../commands/registry.ts';
 import { type CommandRequest, commandSocketIn, ownVersion } from '../commands/request.ts';
 import type { Config } from '../config/config.ts';
 import { OperatorError } from '../errors.ts';
-import { type RequestHandler, serveCommands } from '../net/command-socket.ts';
+import { isPathTooLong, type RequestHandler, serveCommands } from '../net/command-socket.ts';
 
 /**
  * Runs operator commands for other processes, which cannot open the embedded database while the service uses it. If the socket
@@ -25,7 +25,7 @@ export async function startCommandService(
   try {
     return await serveCommands(path, handle);
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'EINVAL' ? tooLong : `${(error as Error).message}.`;
+    const reason = isPathTooLong(error) ? tooLong : `${(error as Error).message}.`;
     log.warn(`Operator commands cannot reach this service, so stop it before you run one. The socket ${path} cannot be created: ${reason}`);
     return { close: async () => {} };
   }

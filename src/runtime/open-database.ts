@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { explainConnectionError } from '../db/connection-error.ts';
 import type { Database } from '../db/database.ts';
 import { readSecretKeys } from '../db/secret-key-file.ts';
 import { entities } from '../entities.ts';
@@ -31,9 +32,9 @@ async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }:
     ended: 'The database is available again',
     quietMs: 1000,
   });
-  const open = () => openPostgres(url, entities, { poolSize: databasePoolSize, availability });
+  const open = () => explained('DATABASE_URL', openPostgres(url, entities, { poolSize: databasePoolSize, availability }));
   if (migrateDatabaseUrl) {
-    const done = await migratePostgres(migrateDatabaseUrl, url);
+    const done = await explained('MIGRATE_DATABASE_URL', migratePostgres(migrateDatabaseUrl, url));
     log.info({ done }, done.length > 0 ? 'Database migrated' : 'Database is up to date');
     return open();
   }
@@ -44,6 +45,13 @@ async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }:
   if (missing.length === 0) return database;
   await database.close();
   throw notMigrated(`${missing.join(', ')} did not run`);
+}
+
+/** Explains a connection that fails, by the setting that contains its URL. */
+export function explained<T>(setting: string, opening: Promise<T>): Promise<T> {
+  return opening.catch((error: unknown) => {
+    throw explainConnectionError(error, setting);
+  });
 }
 
 /** Before the first migration the roles of the service do not exist, or are not granted to its login. */

@@ -74,11 +74,11 @@ test('user password replaces the password, key create prints a key, and the log 
 }, 120_000);
 
 test('user delete deletes a user, and rejects an unknown address', async () => {
-  expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
+  expect(await runCommand(folder, ['user', 'delete', email, '--yes'])).toEqual({
     code: 0,
     printed: 'Deleted user 1 (ada@example.com) and all of their data.\n',
   });
-  expect(await runCommand(folder, ['user', 'delete', email])).toEqual({
+  expect(await runCommand(folder, ['user', 'delete', email, '--yes'])).toEqual({
     code: 1,
     printed: 'There is no user with the address ada@example.com.\n',
   });

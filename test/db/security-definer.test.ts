@@ -43,6 +43,9 @@ test('no function can be executed by everyone, and each only by the roles that n
   const granted = grants.map((row) => (row as { granted: string }).granted);
   expect(granted.filter((text) => text.includes('PUBLIC'))).toEqual([]);
   for (const text of granted.filter((name) => name.startsWith('auth_'))) expect(text).toMatch(/^auth_\w+: sitekeeper_app$/);
+  const operatorFunctions = granted.filter((name) => name.startsWith('operator_'));
+  expect(operatorFunctions.length).toBeGreaterThan(3);
+  for (const text of operatorFunctions) expect(text).toMatch(/^operator_\w+: sitekeeper_engine$/);
   expect(granted).toEqual(
     expect.arrayContaining(['maintain_website_count: ', 'current_user_id: sitekeeper_app', 'set_user_id: sitekeeper_app']),
   );
