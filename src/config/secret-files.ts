@@ -12,6 +12,7 @@ export const secretSettings = [
   'SMTP_URL',
   'TWILIO_AUTH_TOKEN',
   'METRICS_TOKEN',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ];
 
 /** Far more than any setting needs. */
