@@ -203,12 +203,13 @@ test('the engine can do only what checks and alerts need', async () => {
 });
 
 test('requests cannot list users or keys, and the engine sees of users only who is suspended', async () => {
+  const suspended = await service.createUser();
   for (const userId of [undefined, other.id]) {
     for (const call of [
-      `operator_find_user('${owner.email}')`,
+      `operator_find_user('${suspended.email}')`,
       'operator_list_users(0, 10)',
       'operator_list_keys(0, 10, null, null, null, null)',
-      `operator_set_suspended(${owner.id}, true)`,
+      `operator_set_suspended(${suspended.id}, true)`,
     ]) {
       expect([call, await attempt(userId, `select * from ${call}`)]).toEqual([call, 'rejected']);
     }
@@ -216,11 +217,11 @@ test('requests cannot list users or keys, and the engine sees of users only who 
   }
   const asEngine = (sql: string) => service.database.asEngine((em) => em.execute<Row[]>(sql));
   expect(await asEngine('select id from users')).toEqual([]);
-  await asEngine(`select operator_set_suspended(${owner.id}, true)`);
-  expect(await asEngine('select id from users')).toEqual([{ id: owner.id }]);
+  await asEngine(`select operator_set_suspended(${suspended.id}, true)`);
+  expect(await asEngine('select id from users')).toEqual([{ id: suspended.id }]);
   await expect(asEngine('select email from users')).rejects.toThrow(/permission denied/);
   await expect(asEngine('update users set suspended_at = null')).rejects.toThrow(/permission denied/);
-  await asEngine(`select operator_set_suspended(${owner.id}, false)`);
+  await asEngine(`select operator_set_suspended(${suspended.id}, false)`);
   const listed = (await asEngine('select * from operator_list_keys(0, 1000000, null, null, null, null)'))[0] ?? {};
   expect(Object.keys(listed).filter((column) => /hash|password/.test(column))).toEqual([]);
 });
