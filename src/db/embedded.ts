@@ -1,13 +1,14 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite';
-import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
+import { unpackFreshCluster } from './fresh-cluster.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
+import { compilePglite } from './pglite-module.ts';
 import { restrictSession } from './restricted-session.ts';
 
 /**
@@ -33,8 +34,8 @@ function filesIn(folder: string) {
 
 async function start(dataDir: string): Promise<PGlite> {
   try {
-    // A prepared cluster saves the seconds that initdb takes.
-    return await startPglite(existsSync(dataDir) ? { dataDir } : { dataDir, loadDataDir: await freshCluster() });
+    if (!existsSync(dataDir)) unpackFreshCluster(dataDir);
+    return await startPglite({ dataDir });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(
@@ -45,8 +46,12 @@ async function start(dataDir: string): Promise<PGlite> {
 }
 
 /** A quarter of the default buffers halves the start time and saves 100 MB, and reads from the files are as fast. */
-export function startPglite(options: PGliteOptions): Promise<PGlite> {
-  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'] });
+export async function startPglite(options: PGliteOptions): Promise<PGlite> {
+  return PGlite.create({
+    ...options,
+    pgliteWasmModule: await compilePglite(),
+    startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'],
+  });
 }
 
 /** Opens the database on a migrated PGlite that only this process uses. */
