@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
+import type { Logger } from 'pino';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { unpackFreshCluster } from './fresh-cluster.ts';
+import { startMaintenance, walParameters } from './maintenance.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
 import { compilePglite } from './pglite-module.ts';
@@ -13,9 +15,10 @@ import { restrictSession } from './restricted-session.ts';
 
 /**
  * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: data survives a
- * killed process, but recent writes may be lost in a power failure. `onPanic` is called when it has crashed for good.
+ * killed process, but recent writes may be lost in a power failure. `onPanic` is called when it has crashed for good. With a log, it
+ * is maintained.
  */
-export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void): Promise<Database> {
+export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void, log?: Logger): Promise<Database> {
   const unlock = lockDirectory(folder);
   const { dataDir, unfinished } = filesIn(folder);
   // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.
@@ -25,7 +28,7 @@ export async function openEmbedded(folder: string, entities: Entities, onPanic: 
   const hasPanicked = watchForPanic(pglite, onPanic);
   await migrateEmbedded(pglite);
   rmSync(unfinished, { force: true });
-  return openOnPglite(pglite, entities, { unlock, hasCrashed: hasPanicked });
+  return openOnPglite(pglite, entities, { unlock, hasCrashed: hasPanicked, log });
 }
 
 function filesIn(folder: string) {
@@ -50,19 +53,20 @@ export async function startPglite(options: PGliteOptions): Promise<PGlite> {
   return PGlite.create({
     ...options,
     pgliteWasmModule: await compilePglite(),
-    startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'],
+    startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB', ...walParameters],
   });
 }
 
-/** Opens the database on a migrated PGlite that only this process uses. */
+/** Opens the database on a migrated PGlite that only this process uses. With a log, it is maintained. */
 export async function openOnPglite(
   pglite: PGlite,
   entities: Entities,
-  { unlock = () => {}, hasCrashed = (): boolean => false } = {},
+  { unlock = () => {}, hasCrashed = () => false, log }: { unlock?(): void; hasCrashed?(): boolean; log?: Logger | undefined } = {},
 ): Promise<MovableDatabase> {
   await dropUnusedParsers(pglite);
   const exec = pglite.exec.bind(pglite);
   await restrictSession(pglite);
+  const stopMaintenance = log && (await startMaintenance(pglite, exec, log));
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
   const database = await openDatabaseOn(orm, {
     concurrency: 1,
@@ -80,6 +84,7 @@ export async function openOnPglite(
     connections: () => ({ busy: 0, idle: 1, waiting: 0 }),
     hasCrashed,
     async close() {
+      await stopMaintenance?.();
       await pglite.close();
       unlock();
     },

@@ -1,4 +1,5 @@
 import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { maintenanceGrants } from './maintenance.ts';
 
 /**
  * Takes the rights of a superuser from the only session of the embedded database, for as long as it runs. PGlite authenticates
@@ -20,6 +21,7 @@ export async function restrictSession(pglite: PGlite): Promise<void> {
         alter function set_user_id owner to sitekeeper_auth;
       end if;
     end $$;
+    ${maintenanceGrants}
     set session authorization sitekeeper_service;
     set role sitekeeper_app;
   `);

@@ -16,10 +16,11 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     return { database, secretKeys: config.secretKeys ?? [] };
   }
   const { openEmbedded } = await import('../db/embedded.ts');
-  const database = await openEmbedded(config.dataDirectory, entities, (error) => {
+  const onPanic = (error: Error) => {
     log.fatal(`The embedded database has crashed: ${error.message}. If the disk is full, free some space. Then start the service again.`);
     setTimeout(() => process.exit(1), exitDelayMs);
-  });
+  };
+  const database = await openEmbedded(config.dataDirectory, entities, onPanic, log);
   log.info(`Using the embedded database in ${config.dataDirectory}`);
   return { database, secretKeys: config.secretKeys ?? readSecretKeys(config.dataDirectory) };
 }
