@@ -8,6 +8,7 @@ import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { unpackFreshCluster } from './fresh-cluster.ts';
 import { startMaintenance, walParameters } from './maintenance.ts';
+import { assertEnoughMemory } from './memory.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { watchForPanic } from './panic.ts';
 import { compilePglite } from './pglite-module.ts';
@@ -19,6 +20,7 @@ import { restrictSession } from './restricted-session.ts';
  * is maintained.
  */
 export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void, log?: Logger): Promise<Database> {
+  assertEnoughMemory();
   const unlock = lockDirectory(folder);
   const { dataDir, unfinished } = filesIn(folder);
   // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.

@@ -1,8 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-const archive = new URL('prepopulatedfs.tgz', import.meta.resolve('@electric-sql/pglite-prepopulatedfs'));
+const { resolve } = createRequire(import.meta.url);
+const archive = join(dirname(resolve('@electric-sql/pglite-prepopulatedfs')), 'prepopulatedfs.tgz');
 /** The archive contains 40 MB. With less room than that, zlib would need twice the memory to join its chunks. */
 const chunkSize = 64 * 1024 * 1024;
 const blockSize = 512;

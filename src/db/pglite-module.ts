@@ -1,5 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+
+const { resolve } = createRequire(import.meta.url);
+const file = join(dirname(resolve('@electric-sql/pglite')), 'pglite.wasm');
 
 /**
  * Compiles PGlite so that V8 never optimizes its SQL parser. For that function alone V8's optimizing compiler needs 600 MB; for
@@ -7,7 +12,7 @@ import { setFlagsFromString } from 'node:v8';
  * optimized as usual.
  */
 export async function compilePglite(): Promise<WebAssembly.Module> {
-  const module = await WebAssembly.compile(await readFile(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))));
+  const module = await WebAssembly.compile(await readFile(file));
   const { raw_parser: parse } = new WebAssembly.Instance(module, unusableImports(module)).exports;
   if (typeof parse !== 'function') throw new Error('PGlite exports no raw_parser');
   // V8 compiles a function when it is called for the first time, and decides then whether that code counts its calls in order to
