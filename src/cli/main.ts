@@ -6,6 +6,7 @@ import { OperatorError, ProblemError, UsageError } from '../errors.ts';
 import { addKeyCommands } from './key.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addMockCommand } from './mock.ts';
+import { addMoveCommand } from './move.ts';
 import { addSecretsCommands } from './secrets.ts';
 import { addServeCommands } from './serve.ts';
 import { addUserCommands } from './user.ts';
@@ -16,6 +17,7 @@ const program = new Command('sitekeeper')
 
 addServeCommands(program);
 addMigrateCommand(program);
+addMoveCommand(program);
 addMockCommand(program);
 addUserCommands(program);
 addKeyCommands(program);

@@ -4,6 +4,7 @@ import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import type { Logger } from 'pino';
+import { OperatorError } from '../errors.ts';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { unpackFreshCluster } from './fresh-cluster.ts';
@@ -134,12 +135,35 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
   }
 }
 
+/** Opens and migrates an existing database with the rights of its owner, who sees the rows of all users. */
+export async function openEmbeddedAsOwner(folder: string): Promise<{ pglite: PGlite; close(): Promise<void> }> {
+  if (!hasDatabase(folder)) throw new OperatorError(`There is no embedded database in ${folder}. Set DATA_DIR to its directory.`);
+  const unlock = lockDirectory(folder);
+  const pglite = await start(filesIn(folder).dataDir);
+  const close = async () => {
+    await pglite.close();
+    unlock();
+  };
+  try {
+    await migrateEmbedded(pglite);
+    return { pglite, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Whether the first start in a directory has finished. */
+function hasDatabase(folder: string): boolean {
+  const { dataDir, unfinished } = filesIn(folder);
+  return existsSync(dataDir) && !existsSync(unfinished);
+}
+
 /** Returns the plan for the embedded database. If there is none yet, none is created. */
 export async function planEmbedded(folder: string): Promise<MigrationPlan> {
-  const { dataDir, unfinished } = filesIn(folder);
-  if (!existsSync(dataDir) || existsSync(unfinished)) return planMigrations(async () => ({ rows: [] }));
+  if (!hasDatabase(folder)) return planMigrations(async () => ({ rows: [] }));
   const unlock = lockDirectory(folder);
-  const pglite = await start(dataDir);
+  const pglite = await start(filesIn(folder).dataDir);
   try {
     return await planMigrations((sql) => pglite.query<object>(sql));
   } finally {

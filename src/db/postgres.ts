@@ -10,6 +10,7 @@ import { type MigrationPlan, migrate, migrationSettings, planMigrations } from '
 import { ConnectionMultiplexer, type Pool } from './multiplexer.ts';
 import { assertRestrictedLogin } from './restricted-login.ts';
 import { queryInTransaction } from './statement.ts';
+import { rejectUnfinishedMove } from './unfinished-move.ts';
 
 /** The server cancels a statement, and ends an idle transaction, after this time. */
 const timeoutSeconds = 15;
@@ -57,7 +58,7 @@ export async function openPostgres(
     },
   });
   const notifications = new NotificationConnection(hosts, options.availability);
-  return openDatabaseOn(orm, {
+  const database = await openDatabaseOn(orm, {
     concurrency: options.poolSize - reserved,
     listen: (channel, listener) => notifications.listen(channel, listener),
     query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
@@ -67,6 +68,13 @@ export async function openPostgres(
       await Promise.all([notifications.close(), multiplexer?.close()]);
     },
   });
+  try {
+    await rejectUnfinishedMove((text) => orm.em.fork().execute(text));
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
 }
 
 const parseAnyTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
@@ -108,8 +116,11 @@ function reclaimLostConnections(pool: pg.Pool) {
   );
 }
 
-/** Migrates as the owner and grants the service's login the roles it needs. Returns the names of the migrations that ran. */
-export async function migratePostgres(ownerUrl: string, serviceUrl: string, names?: string[]): Promise<string[]> {
+/**
+ * Migrates as the owner and grants the service's login the roles it needs. Returns the names of the migrations that ran. Only the
+ * move itself migrates a database into which a move is unfinished.
+ */
+export async function migratePostgres(ownerUrl: string, serviceUrl: string, names?: string[], { isMove = false } = {}): Promise<string[]> {
   const hosts = new Hosts(ownerUrl);
   const orm = await MikroORM.init({
     entities: [],
@@ -130,6 +141,7 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
     // The lock serializes processes that start at the same time. It is held on a separate connection from the migrator's.
     return await orm.em.fork().transactional(async (lock) => {
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
+      if (!isMove) await rejectUnfinishedMove((text) => lock.execute(text));
       const login = decodeURIComponent(new URL(new Hosts(serviceUrl).url).username);
       // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
       if (login) await assertRestrictedLogin(queryInTransaction(lock), login);

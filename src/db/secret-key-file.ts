@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 // The file next to the embedded database that contains the keys that encrypt secrets: one per line, the newest first.
 
 /** Returns the keys. The first start creates one. */
 export function readSecretKeys(directory: string): Buffer[] {
-  const file = fileIn(directory);
+  const file = secretKeyFile(directory);
   try {
     writeFileSync(file, toLines([randomBytes(32)]), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   chmodSync(file, 0o600);
+  return readStoredKeys(directory);
+}
+
+/** Returns the keys in the file, or none if there is no file. */
+export function readStoredKeys(directory: string): Buffer[] {
+  const file = secretKeyFile(directory);
+  if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')
     .trim()
     .split(/\s+/)
@@ -33,7 +40,7 @@ export function removeOldSecretKeys(directory: string): void {
 
 /** Replaces the file as a whole, on the disk as well: without its key a secret is lost. */
 function replaceFile(directory: string, keys: Buffer[]) {
-  const file = fileIn(directory);
+  const file = secretKeyFile(directory);
   const temporary = `${file}.new`;
   const descriptor = openSync(temporary, 'w', 0o600);
   writeFileSync(descriptor, toLines(keys));
@@ -42,7 +49,7 @@ function replaceFile(directory: string, keys: Buffer[]) {
   renameSync(temporary, file);
 }
 
-function fileIn(directory: string): string {
+export function secretKeyFile(directory: string): string {
   return join(directory, 'secret.key');
 }
 

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { type Config, readConfig } from '../config/config.ts';
+import { UsageError } from '../errors.ts';
+
+interface MoveCommandOptions {
+  to?: string;
+  login?: string;
+  restart?: boolean;
+}
+
+export function addMoveCommand(program: Command) {
+  program
+    .command('move')
+    .description('copy the embedded database to an empty PostgreSQL database; the service must be stopped')
+    .option('--to <url>', 'the PostgreSQL database, with the login of its owner (default: MIGRATE_DATABASE_URL)')
+    .option('--login <role>', 'the role that the service will log in as (default: the one in DATABASE_URL, or sitekeeper)')
+    .option('--restart', 'delete what an unfinished move has copied, and copy everything again')
+    .action(move);
+}
+
+async function move({ to, login, restart = false }: MoveCommandOptions): Promise<void> {
+  const config = readConfig();
+  const ownerUrl = to ?? config.migrateDatabaseUrl;
+  if (ownerUrl === undefined) throw new UsageError('--to: is required unless MIGRATE_DATABASE_URL is set');
+  const { postgresUrl } = await import('../config/setting-values.ts');
+  if (!postgresUrl.safeParse(ownerUrl).success) throw new UsageError('--to: must be a postgres:// URL');
+  const role = login ?? loginOf(config.databaseUrl) ?? 'sitekeeper';
+  const { moveToPostgres } = await import('../db/move/move.ts');
+  await moveToPostgres({ folder: config.dataDirectory, ownerUrl, login: role, restart, print: (line) => console.log(line) });
+  console.log(await nextSteps(config, new URL(ownerUrl), role));
+}
+
+function loginOf(url: string | undefined): string | undefined {
+  return url && decodeURIComponent(new URL(url).username);
+}
+
+/** Tells the operator how to switch, without printing a password or the key. */
+async function nextSteps({ dataDirectory, secretKeys }: Config, { host, pathname, search }: URL, login: string): Promise<string> {
+  const { readStoredKeys, secretKeyFile } = await import('../db/secret-key-file.ts');
+  const stored = readStoredKeys(dataDirectory);
+  const isComplete = stored.every((key) => secretKeys?.some((configured) => configured.equals(key)));
+  const lines = stored.length > 1 ? 'the lines, separated by commas,' : 'the contents';
+  return `
+Everything was copied and verified. Start the service with these settings:
+
+  DATABASE_URL=postgres://${encodeURIComponent(login)}:…@${host}${pathname}${search}
+  SECRET_KEY=…   (${secretKeys && isComplete ? 'unchanged' : `${lines} of ${secretKeyFile(dataDirectory)}`})
+
+Keep ${dataDirectory} as a backup, and start no service on it: it would send alerts as well.`;
+}
