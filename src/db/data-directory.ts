@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { DirectoryError, explainDirectoryError } from './directory-error.ts';
 
 /** Another process uses the data directory. Two processes in one directory would corrupt the database. */
 export class DirectoryInUse extends Error {}
@@ -13,20 +14,33 @@ export class DirectoryInUse extends Error {}
 export function lockDirectory(directory: string): () => void {
   try {
     createDirectory(directory);
+    // Linux reports a file as not executable, which would be misleading.
+    if (!statSync(directory).isDirectory()) throw Object.assign(new Error(`${directory} is a file`), { code: 'ENOTDIR' });
     accessSync(directory, constants.W_OK | constants.X_OK);
+    makePrivate(directory);
+    return lockFile(join(directory, 'lock'), directory);
   } catch (error) {
-    throw new Error(`DATA_DIR must be a writable directory: ${(error as Error).message}.`);
+    throw explainDirectoryError(directory, error) ?? error;
   }
-  makePrivate(directory);
-  const lock = new DatabaseSync(join(directory, 'lock'), { timeout: 0 });
+}
+
+function lockFile(file: string, directory: string): () => void {
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('begin exclusive');
   } catch (error) {
-    lock.close();
-    if ((error as { errcode?: number }).errcode === 5) {
+    lock?.close();
+    const { errcode } = error as { errcode?: number };
+    if (errcode === 5) {
       throw new DirectoryInUse(
         `The data directory ${directory} is in use by another process. Stop that process, or set DATA_DIR to another directory.`,
       );
+    }
+    if (errcode === 14 || errcode === 26) {
+      throw new DirectoryError(directory, 'contains a file "lock" that cannot be used', 'Delete it: it contains no data.', {
+        cause: error,
+      });
     }
     throw error;
   }
@@ -53,14 +67,18 @@ function makePrivate(directory: string): void {
   if (!process.getuid) return; // Windows has other rights.
   const { uid, mode } = statSync(directory);
   if (uid !== process.getuid()) {
-    throw new Error(
-      `The data directory ${directory} belongs to another user (${uid}). Start the service as that user, or set DATA_DIR to a new directory, such as ${join(directory, 'sitekeeper')}.`,
+    throw new DirectoryError(
+      directory,
+      `belongs to another user (${uid})`,
+      `Start the service as that user, or set DATA_DIR to a new directory, such as ${join(directory, 'sitekeeper')}.`,
     );
   }
   if ((mode & 0o077) === 0) return;
   chmodSync(directory, 0o700);
   if ((statSync(directory).mode & 0o077) === 0) return;
-  throw new Error(
-    `The data directory ${directory} is open to other users, and its file system ignores chmod. Set DATA_DIR to a directory on another file system, in a container to a named volume.`,
+  throw new DirectoryError(
+    directory,
+    'is open to other users on a file system that ignores chmod',
+    'Set DATA_DIR to a directory on another file system, in a container to a named volume.',
   );
 }

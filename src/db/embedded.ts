@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { OperatorError } from '../errors.ts';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
+import { explainDirectoryError, explainOpenError } from './directory-error.ts';
 import { unpackFreshCluster } from './fresh-cluster.ts';
 import { startMaintenance, walParameters } from './maintenance.ts';
 import { assertEnoughMemory } from './memory.ts';
@@ -24,30 +25,34 @@ export async function openEmbedded(folder: string, entities: Entities, onPanic: 
   assertEnoughMemory();
   const unlock = lockDirectory(folder);
   const { dataDir, unfinished } = filesIn(folder);
-  // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.
-  if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
-  if (!existsSync(dataDir)) writeFileSync(unfinished, '');
-  const pglite = await start(dataDir);
-  const hasPanicked = watchForPanic(pglite, onPanic);
-  await migrateEmbedded(pglite);
-  rmSync(unfinished, { force: true });
-  return openOnPglite(pglite, entities, { unlock, hasCrashed: hasPanicked, log });
+  let reportPanic: (error: Error) => void = () => {}; // Until it is open, an error is thrown instead.
+  try {
+    // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.
+    if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
+    if (!existsSync(dataDir)) writeFileSync(unfinished, '');
+    const pglite = await start(folder);
+    const hasCrashed = watchForPanic(pglite, folder, (error) => reportPanic(error));
+    await migrateEmbedded(pglite);
+    rmSync(unfinished, { force: true });
+    const database = await openOnPglite(pglite, entities, { unlock, hasCrashed, log });
+    reportPanic = onPanic;
+    return database;
+  } catch (error) {
+    throw explainDirectoryError(folder, error) ?? error;
+  }
 }
 
 function filesIn(folder: string) {
   return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished') };
 }
 
-async function start(dataDir: string): Promise<PGlite> {
+async function start(folder: string): Promise<PGlite> {
+  const { dataDir } = filesIn(folder);
   try {
     if (!existsSync(dataDir)) unpackFreshCluster(dataDir);
     return await startPglite({ dataDir });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `The embedded database in ${dataDir} cannot be opened. If the disk is full, free some space. PostgreSQL reports: ${why}`,
-      { cause: error },
-    );
+    throw explainOpenError(folder, error);
   }
 }
 
@@ -139,7 +144,7 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
 export async function openEmbeddedAsOwner(folder: string): Promise<{ pglite: PGlite; close(): Promise<void> }> {
   if (!hasDatabase(folder)) throw new OperatorError(`There is no embedded database in ${folder}. Set DATA_DIR to its directory.`);
   const unlock = lockDirectory(folder);
-  const pglite = await start(filesIn(folder).dataDir);
+  const pglite = await start(folder);
   const close = async () => {
     await pglite.close();
     unlock();
@@ -163,7 +168,7 @@ function hasDatabase(folder: string): boolean {
 export async function planEmbedded(folder: string): Promise<MigrationPlan> {
   if (!hasDatabase(folder)) return planMigrations(async () => ({ rows: [] }));
   const unlock = lockDirectory(folder);
-  const pglite = await start(filesIn(folder).dataDir);
+  const pglite = await start(folder);
   try {
     return await planMigrations((sql) => pglite.query<object>(sql));
   } finally {

@@ -1,10 +1,13 @@
 import type { PGlite } from '@electric-sql/pglite';
 
+const diskFull = '53100';
+
 /**
  * Stops using PGlite after a PANIC, which PostgreSQL raises when it cannot write its WAL. A server would be restarted, but
- * PGlite would spin forever at the next call, so no further call is made. Returns whether a panic has happened.
+ * PGlite would spin forever at the next call, so no further call is made. Returns whether a panic has happened. Errors about a
+ * full disk name the folder as well: PostgreSQL names only the file in it.
  */
-export function watchForPanic(pglite: PGlite, onPanic: (error: Error) => void): () => boolean {
+export function watchForPanic(pglite: PGlite, folder: string, onPanic: (error: Error) => void): () => boolean {
   const execute = pglite.execProtocolStream.bind(pglite);
   const runTransaction = pglite.transaction.bind(pglite);
   let hasPanicked = false;
@@ -13,6 +16,7 @@ export function watchForPanic(pglite: PGlite, onPanic: (error: Error) => void): 
     try {
       return await execute(...given);
     } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === diskFull) error.message += ` (DATA_DIR is ${folder})`;
       if ((error as { severity?: string }).severity !== 'PANIC') throw error;
       hasPanicked = true;
       onPanic(error as Error);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { explainDirectoryError } from './directory-error.ts';
 
 // The file next to the embedded database that contains the keys that encrypt secrets: one per line, the newest first.
 
@@ -10,7 +11,7 @@ export function readSecretKeys(directory: string): Buffer[] {
   try {
     writeFileSync(file, toLines([randomBytes(32)]), { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainDirectoryError(directory, error) ?? error;
   }
   chmodSync(file, 0o600);
   return readStoredKeys(directory);

@@ -17,7 +17,9 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
   }
   const { openEmbedded } = await import('../db/embedded.ts');
   const onPanic = (error: Error) => {
-    log.fatal(`The embedded database has crashed: ${error.message}. If the disk is full, free some space. Then start the service again.`);
+    log.fatal(
+      `The embedded database in ${config.dataDirectory} (DATA_DIR) has crashed: ${error.message}. If the disk is full, free some space. Then start the service again.`,
+    );
     setTimeout(() => process.exit(1), exitDelayMs);
   };
   const database = await openEmbedded(config.dataDirectory, entities, onPanic, log);

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { lockDirectory } from '../../src/db/data-directory.ts';
 
@@ -45,19 +45,44 @@ test('rejects a directory of another user in one line', () => {
   vi.spyOn(process, 'getuid').mockReturnValue(own + 1);
   expect(() => lockDirectory(data)).toThrow(
     new Error(
-      `The data directory ${data} belongs to another user (${own}). Start the service as that user, or set DATA_DIR to a new directory, such as ${data}/sitekeeper.`,
+      `DATA_DIR is ${data}, which belongs to another user (${own}). Start the service as that user, or set DATA_DIR to a new directory, such as ${data}/sitekeeper.`,
     ),
   );
 });
 
 test.each(['/proc/x/y', '/proc/self/fd/y', '/dev/null', '/dev/null/data'])('rejects %s in one line', (directory) => {
-  expect(() => lockDirectory(directory)).toThrow(/^DATA_DIR must be a writable directory: [^\n]+\.$/);
+  const start = `DATA_DIR is ${directory}, which `;
+  expect(() => lockDirectory(directory)).toThrow(expect.objectContaining({ message: expect.stringMatching(/^[^\n]+\. [^\n]+\.$/) }));
+  expect(() => lockDirectory(directory)).toThrow(expect.objectContaining({ message: expect.stringContaining(start) }));
 });
 
-test('rejects a dangling symbolic link and a file', () => {
-  symlinkSync(join(folder, 'missing'), data);
-  expect(() => lockDirectory(data)).toThrow(/^DATA_DIR must be a writable directory: /);
-  writeFileSync(join(folder, 'file'), '');
-  expect(() => lockDirectory(join(folder, 'file'))).toThrow(/^DATA_DIR must be a writable directory: /);
-  expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('');
+const cases: [name: string, prepare: () => string, reason: string][] = [
+  ['a symbolic link to nothing', () => link('dangling', 'missing'), 'is a symbolic link that points to nothing, or is below one'],
+  [
+    'a directory below such a link',
+    () => join(link('dangling', 'missing'), 'x'),
+    'is a symbolic link that points to nothing, or is below one',
+  ],
+  ['a link to itself', () => link('loop', 'loop'), 'is a symbolic link that points to nothing, or is below one'],
+  ['a file', () => createFile('file'), 'is not a directory, or is below something that is not'],
+  ['a directory below a file', () => join(createFile('file'), 'x'), 'is not a directory, or is below something that is not'],
+  ['a name that is too long', () => join(folder, 'x'.repeat(300)), 'cannot be used: ENAMETOOLONG'],
+  ['a directory with a damaged lock', () => dirname(createFile('lock')), 'contains a file "lock" that cannot be used'],
+];
+
+test.each(cases)('rejects %s in one line', (_, prepare, reason) => {
+  const directory = prepare();
+  expect(() => lockDirectory(directory)).toThrow(
+    expect.objectContaining({ message: expect.stringContaining(`DATA_DIR is ${directory}, which ${reason}`) }),
+  );
 });
+
+function link(name: string, target: string): string {
+  symlinkSync(join(folder, target), join(folder, name));
+  return join(folder, name);
+}
+
+function createFile(name: string): string {
+  writeFileSync(join(folder, name), 'neither a directory nor a database');
+  return join(folder, name);
+}

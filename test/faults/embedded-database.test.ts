@@ -77,7 +77,7 @@ guarantee(
     const lines = service.printed().slice(before).split('\n');
     const [fatal = ''] = lines.filter((line) => line.includes('"level":60'));
     expect(fatal).toMatch(
-      /The embedded database has crashed: could not write .*File too large\. If the disk is full, free some space\. Then start the service again\./,
+      /The embedded database in .* \(DATA_DIR\) has crashed: could not write .*File too large\. If the disk is full, free some space\. Then start the service again\./,
     );
 
     const restarted = await serve();

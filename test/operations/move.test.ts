@@ -173,7 +173,7 @@ describe.runIf(server)('move', () => {
       code: 1,
       printed: expect.stringMatching(/^The server has no role "nobody", [^\n]*\n$/),
     });
-    expect(await result(start(['move', '--to', ownerUrl], { DATA_DIR: join(folder, 'none') }))).toEqual({
+    expect(await result(start(['move', '--to', ownerUrl, '--login', 'sitekeeper_login'], { DATA_DIR: join(folder, 'none') }))).toEqual({
       code: 1,
       printed: `There is no embedded database in ${join(folder, 'none')}. Set DATA_DIR to its directory.\n`,
     });
