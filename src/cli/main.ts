@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ConfigError } from '../config/config.ts';
 import { OperatorError, ProblemError, UsageError } from '../errors.ts';
+import { addBackupCommand } from './backup.ts';
 import { addKeyCommands } from './key.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addMockCommand } from './mock.ts';
@@ -17,6 +18,7 @@ const program = new Command('sitekeeper')
 
 addServeCommands(program);
 addMigrateCommand(program);
+addBackupCommand(program);
 addMoveCommand(program);
 addMockCommand(program);
 addUserCommands(program);

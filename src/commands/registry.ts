@@ -1,3 +1,4 @@
+import { backupCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './keys.ts';
 import { rotateSecretsCommand, secretsStatusCommand } from './secrets.ts';
@@ -5,6 +6,7 @@ import { addUserCommand, deleteUserCommand, listUsersCommand, resumeUserCommand,
 
 /** Every operator command, by its words on the command line. The command line validates the input. */
 export const commands = {
+  backup: backupCommand,
   'user add': addUserCommand,
   'user list': listUsersCommand,
   'user password': setPasswordCommand,

@@ -33,6 +33,8 @@ export interface Database {
   isReady(): Promise<boolean>;
   /** Returns the migrations of this version that have not run. */
   missingMigrations(): Promise<string[]>;
+  /** Copies the files of the embedded database to a new directory while it is used. PostgreSQL has other tools for that. */
+  backup?(target: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -5,6 +5,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import type { Logger } from 'pino';
 import { OperatorError } from '../errors.ts';
+import { copyRunningCluster } from './backup.ts';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { explainDirectoryError, explainOpenError } from './directory-error.ts';
@@ -73,7 +74,7 @@ export async function openOnPglite(
 ): Promise<MovableDatabase> {
   await dropUnusedParsers(pglite);
   const exec = pglite.exec.bind(pglite);
-  await restrictSession(pglite);
+  const superuserQuery = await restrictSession(pglite);
   const stopMaintenance = log && (await startMaintenance(pglite, exec, log));
   const orm = await MikroORM.init({ entities, dbName: 'postgres', driverOptions: { pglite: () => pglite } });
   const database = await openDatabaseOn(orm, {
@@ -102,6 +103,7 @@ export async function openOnPglite(
       await exec(`set app.clock_offset = '${ms} milliseconds'`);
       await database.readClock();
     },
+    backup: (target: string, signal: AbortSignal) => copyRunningCluster(superuserQuery, { dataDir: pglite.dataDir ?? '', target, signal }),
   });
 }
 

@@ -6,8 +6,10 @@ import { maintenanceGrants } from './maintenance.ts';
  * it as the superuser, and PostgreSQL lets such a session return to that user, in two ways: with set_config, which the service
  * loses the right to execute, and with statements such as SET SESSION AUTHORIZATION, which are not passed to the database.
  */
-export async function restrictSession(pglite: PGlite): Promise<void> {
-  await pglite.exec(`
+export async function restrictSession(pglite: PGlite): Promise<SuperuserQuery> {
+  const exec = pglite.exec.bind(pglite);
+  const restrict = 'set session authorization sitekeeper_service; set role sitekeeper_app';
+  await exec(`
     do $$ begin
       if not exists (select from pg_roles where rolname = 'sitekeeper_service') then
         create role sitekeeper_service nologin noinherit in role sitekeeper_app, sitekeeper_engine;
@@ -22,11 +24,16 @@ export async function restrictSession(pglite: PGlite): Promise<void> {
       end if;
     end $$;
     ${maintenanceGrants}
-    set session authorization sitekeeper_service;
-    set role sitekeeper_app;
+    ${restrict};
   `);
   rejectOtherStatements(pglite);
+  // PostgreSQL runs these statements in one transaction, so the session is restricted again even if one fails.
+  return async <Row>(sql: string) =>
+    (await exec(`set session authorization postgres; set role none; ${sql}; ${restrict}`))[2]?.rows as Row[];
 }
+
+/** Runs one statement with the rights of a superuser, for what the database layer itself needs. Its text must be constant. */
+export type SuperuserQuery = <Row>(sql: string) => Promise<Row[]>;
 
 /**
  * What the service and its tests send. PGlite runs one statement per query, so its first word decides what it can do. A comment

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 test.each([
-  [['--help'], /serve[\s\S]*worker[\s\S]*migrate[\s\S]*mock[\s\S]*user[\s\S]*key/],
+  [['--help'], /serve[\s\S]*worker[\s\S]*migrate[\s\S]*backup[\s\S]*move[\s\S]*mock[\s\S]*user[\s\S]*key/],
   [['user', '--help'], /add[\s\S]*password[\s\S]*delete/],
   [['key', '--help'], /generate[\s\S]*create/],
   [['secrets', '--help'], /status[\s\S]*rotate/],

@@ -73,3 +73,9 @@ test.runIf(isEmbedded)('a user that was set ends with the transaction', async ()
   expect(await database.asUser(7, (em) => em.execute(current))).toEqual([{ id: 7 }]);
   expect(await database.asAuthenticator((em) => em.execute(current))).toEqual([{ id: null }]);
 });
+
+test.runIf(isEmbedded)('a backup that fails leaves the session without the rights of the superuser', async () => {
+  await expect(database.backup?.('/dev/null/backup', new AbortController().signal)).rejects.toThrow('ENOTDIR');
+  const { rows } = await pglite.query('select session_user, current_user, count(*)::int as slots from pg_replication_slots');
+  expect(rows).toEqual([{ session_user: 'sitekeeper_service', current_user: 'sitekeeper_app', slots: 0 }]);
+});
