@@ -29,10 +29,7 @@ guarantee(4, 'Other users of the machine can neither read the files of the servi
     expect(readdirSync(join(home, '.cache/sitekeeper/compiled')).length).toBeGreaterThan(0);
 
     const inProc = run(folder, { PORT: '0', DATA_DIR: '/proc/x/y' });
-    expect([await inProc.ended, inProc.printed()]).toEqual([
-      1,
-      expect.stringMatching(/^Cannot start\. DATA_DIR is [^\n]+\n$/),
-    ]);
+    expect([await inProc.ended, inProc.printed()]).toEqual([1, expect.stringMatching(/^Cannot start\. DATA_DIR is [^\n]+\n$/)]);
     measured.push('a directory that cannot be created is reported in one line');
   } finally {
     service?.child.kill('SIGKILL');
