@@ -4,7 +4,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js';
 import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { isWellFormedKey } from '../auth/api-key.ts';
-import { findUrlError } from '../db/postgres-url.ts';
+import { findUrlError } from './postgres-url.ts';
 
 // Schemas for the values of settings, each with the message for an invalid value.
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { requiresWritable, splitHosts } from '../config/postgres-url.ts';
 import { closeConnection, closeWhenSilent, readOnlyCode } from './close-connection.ts';
-import { requiresWritable, splitHosts } from './postgres-url.ts';
 
 type Address = Pick<pg.Client, 'host' | 'port'>;
 type Callback = (error: Error | null) => void;

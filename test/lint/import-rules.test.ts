@@ -134,6 +134,7 @@ const violations: Violation[] = [
     rule: 'views-do-no-io',
   },
   { title: 'the data layer knows a feature', file: 'src/db/panic.ts', code: `import '../websites/domain.ts';`, rule: 'db-imports' },
+  { title: 'the data layer reads settings', file: 'src/db/panic.ts', code: `import '../config/config.ts';`, rule: 'db-imports' },
   {
     title: 'a feature opens a TCP connection',
     file: 'src/websites/website.settings.ts',
