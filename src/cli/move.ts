@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../config/config.ts';
+import { findUrlError, loginOf, withLogin } from '../config/postgres-url.ts';
 import { UsageError } from '../errors.ts';
 
 interface MoveCommandOptions {
@@ -22,20 +23,16 @@ async function move({ to, login, restart = false }: MoveCommandOptions): Promise
   const config = readConfig();
   const ownerUrl = to ?? config.migrateDatabaseUrl;
   if (ownerUrl === undefined) throw new UsageError('--to: is required unless MIGRATE_DATABASE_URL is set');
-  const { postgresUrl } = await import('../config/setting-values.ts');
-  if (!postgresUrl.safeParse(ownerUrl).success) throw new UsageError('--to: must be a postgres:// URL');
-  const role = login ?? loginOf(config.databaseUrl) ?? 'sitekeeper';
+  const invalid = findUrlError(ownerUrl);
+  if (invalid) throw new UsageError(`--to: ${invalid}`);
+  const role = login ?? ((config.databaseUrl && loginOf(config.databaseUrl)) || 'sitekeeper');
   const { moveToPostgres } = await import('../db/move/move.ts');
   await moveToPostgres({ folder: config.dataDirectory, ownerUrl, login: role, restart, print: (line) => console.log(line) });
-  console.log(await nextSteps(config, new URL(ownerUrl), role));
-}
-
-function loginOf(url: string | undefined): string | undefined {
-  return url && decodeURIComponent(new URL(url).username);
+  console.log(await nextSteps(config, ownerUrl, role));
 }
 
 /** Tells the operator how to switch, without printing a password or the key. */
-async function nextSteps({ dataDirectory, secretKeys }: Config, { host, pathname, search }: URL, login: string): Promise<string> {
+async function nextSteps({ dataDirectory, secretKeys }: Config, ownerUrl: string, login: string): Promise<string> {
   const { readStoredKeys, secretKeyFile } = await import('../db/secret-key-file.ts');
   const stored = readStoredKeys(dataDirectory);
   const isComplete = stored.every((key) => secretKeys?.some((configured) => configured.equals(key)));
@@ -43,7 +40,7 @@ async function nextSteps({ dataDirectory, secretKeys }: Config, { host, pathname
   return `
 Everything was copied and verified. Start the service with these settings:
 
-  DATABASE_URL=postgres://${encodeURIComponent(login)}:…@${host}${pathname}${search}
+  DATABASE_URL=${withLogin(ownerUrl, `${encodeURIComponent(login)}:…`)}
   SECRET_KEY=…   (${secretKeys && isComplete ? 'unchanged' : `${lines} of ${secretKeyFile(dataDirectory)}`})
 
 Keep ${dataDirectory} as a backup, and start no service on it: it would send alerts as well.`;

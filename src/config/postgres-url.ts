@@ -13,6 +13,17 @@ export function splitHosts(url: string): string[] {
   return start === '' ? [url] : hosts.split(',').map((host) => start + host + end);
 }
 
+/** Returns the user name in a URL, which may be empty. */
+export function loginOf(url: string): string {
+  const [first = url] = splitHosts(url);
+  return decodeURIComponent(new URL(first).username);
+}
+
+/** Replaces the user name and password in a URL. */
+export function withLogin(url: string, userInfo: string): string {
+  return url.replace(/^([^:/?#]*:\/\/)(?:[^/?#]*@)?/, (_, scheme) => `${scheme}${userInfo}@`);
+}
+
 /** Returns what is wrong with a URL, if anything is. */
 export function findUrlError(url: string): string | undefined {
   const urls = splitHosts(url);

@@ -1,6 +1,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
+import { loginOf } from '../config/postgres-url.ts';
 import type { AvailabilityObserver } from './availability.ts';
 import { closeWhenReadOnly, closeWhenSilent } from './close-connection.ts';
 import { appRole, type Database, type Entities, openDatabaseOn } from './database.ts';
@@ -142,7 +143,7 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
     return await orm.em.fork().transactional(async (lock) => {
       await lock.execute(`select pg_advisory_xact_lock(hashtext('sitekeeper migrations'))`);
       if (!isMove) await rejectUnfinishedMove((text) => lock.execute(text));
-      const login = decodeURIComponent(new URL(new Hosts(serviceUrl).url).username);
+      const login = loginOf(serviceUrl);
       // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
       if (login) await assertRestrictedLogin(queryInTransaction(lock), login);
       const done = await migrate(orm);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { withLogin } from '../../config/postgres-url.ts';
 import { OperatorError } from '../../errors.ts';
 import { openEmbeddedAsOwner } from '../embedded.ts';
 import { migratePostgres } from '../postgres.ts';
@@ -37,7 +38,7 @@ export async function moveToPostgres({ folder, ownerUrl, login, restart, print }
     const source: OwnerQuery = async <Row>(text: string, values: unknown[] = []) => (await pglite.query<Row>(text, values)).rows;
     const tables = parentsFirst(await readTables(source));
     const isContinued = await target.begin(await identify(source), tables);
-    const migrations = await migratePostgres(ownerUrl, withLogin(ownerUrl, login), undefined, { isMove: true });
+    const migrations = await migratePostgres(ownerUrl, withLogin(ownerUrl, encodeURIComponent(login)), undefined, { isMove: true });
     await requireSameSchema(source, target.query);
     if (isContinued) {
       // A migration may have filled a table from the rows that were copied before.
@@ -74,12 +75,6 @@ async function requireRole(target: OwnerQuery, login: string): Promise<void> {
   throw new OperatorError(
     `The server has no role "${login}", which the service would log in as. Create it with deploy/create-database.sql, or name another one with --login.`,
   );
-}
-
-function withLogin(ownerUrl: string, login: string): string {
-  const url = new URL(ownerUrl);
-  url.username = encodeURIComponent(login);
-  return url.href;
 }
 
 /** Both have run the migrations of this version. A newer version, or an operator, may have run more. */

@@ -1,5 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { OperatorError } from '../../errors.ts';
+import { Hosts } from '../hosts.ts';
 import { isMoveUnfinished, unfinishedMove } from '../unfinished-move.ts';
 import { type OwnerQuery, quote, readTables, type Table } from './catalog.ts';
 
@@ -30,8 +31,9 @@ export class MoveTarget {
   }
 
   static async connect(ownerUrl: string): Promise<MoveTarget> {
-    const client = new pg.Client({
-      connectionString: ownerUrl,
+    const hosts = new Hosts(ownerUrl);
+    const client = new hosts.Client({
+      connectionString: hosts.url,
       application_name: 'sitekeeper move',
       connectionTimeoutMillis: 5000,
       keepAlive: true,
