@@ -34,7 +34,7 @@ test('docs/configuration.md lists the secret settings, and all of them are setti
 });
 
 test('every setting whose name or format suggests a secret can be in a file', () => {
-  expect(settingNames.filter((name) => /PASSWORD|KEY|TOKEN|SECRET|(DATABASE|REDIS|SMTP)_URL/.test(name)).toSorted()).toEqual(
+  expect(settingNames.filter((name) => /PASSWORD|KEY|TOKEN|SECRET|HEADERS|(DATABASE|REDIS|SMTP)_URL/.test(name)).toSorted()).toEqual(
     secretSettings.toSorted(),
   );
 });

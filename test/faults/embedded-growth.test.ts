@@ -9,7 +9,7 @@ import { Deployment, kill, type RunningService } from './support/deployment.ts';
 import { send } from './support/load.ts';
 
 const websites = 20;
-const updates = 1200;
+const updates = 2000;
 const kills = 5;
 
 let deployment: Deployment;
@@ -46,12 +46,12 @@ function megabytesIn(folder: string): number {
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0) / 1_000_000;
 }
 
-test(`after ${updates} updates of 10 kB the data directory has less than 65 MB`, { timeout: 400_000 }, async () => {
+test(`after ${updates} updates of 10 kB the data directory has less than 75 MB`, { timeout: 400_000 }, async () => {
   const service = await serve();
   const ids = await createWebsites(service);
   for (let n = 0; n < updates; n++) expect((await update(service, ids[n % websites] ?? 0)).status).toBe(200);
-  // Without maintenance it has more than 80 MB, and grows by 30 kB with each update.
-  expect(megabytesIn(join(deployment.folder, 'data'))).toBeLessThan(65);
+  // Without maintenance it has 83 MB, and keeps growing. With it, it has 60 MB even after 50,000 updates.
+  expect(megabytesIn(join(deployment.folder, 'data'))).toBeLessThan(75);
   expect(service.printed()).toContain('Embedded database: vacuum (process_main false) websites');
   expect(service.printed()).toContain('Embedded database: checkpoint');
   expect(service.printed()).not.toContain('Maintaining the embedded database failed');

@@ -19,7 +19,13 @@ interface Violation {
 }
 
 const violations: Violation[] = [
-  { title: 'two files import each other', file: 'src/limits/limiters.ts', code: `import './failure-limit.ts';`, rule: 'no-cycles' },
+  {
+    title: 'two files import each other',
+    file: 'src/limits/limiters.ts',
+    code: `import './failure-limit.ts';`,
+    rule: 'no-cycles',
+    reportedFor: 'src/limits/', // One of the two.
+  },
   { title: 'errors.ts imports anything', file: 'src/errors.ts', code: `import './net/hosts-file.ts';`, rule: 'errors-imports' },
   { title: 'net/ imports config/', file: 'src/net/hosts-file.ts', code: `import '../config/config.ts';`, rule: 'net-imports' },
   { title: 'net/ imports the log', file: 'src/net/hosts-file.ts', code: `import '../telemetry/log.ts';`, rule: 'net-imports' },
