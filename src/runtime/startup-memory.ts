@@ -6,8 +6,7 @@ const afterMs = 2000;
 
 /**
  * Runs one garbage collection after startup. V8 collects only when memory is requested, so an idle service would keep tens of
- * megabytes of parsed modules and schemas. With the embedded database, 60 seconds after a start, the process is 20 % smaller
- * (308 instead of 384 MB), and 12 % after the first start in an empty folder (medians of three starts).
+ * megabytes of parsed modules and schemas.
  */
 export function releaseStartupMemory(log: Logger): void {
   setTimeout(() => {
