@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { OperatorError } from '../errors.ts';
 import type { SuperuserQuery } from './restricted-session.ts';
 
 interface BackupOptions {
@@ -25,14 +26,20 @@ const emptyDirectories = new Set([
 ]);
 const slot = 'sitekeeper_backup';
 
+/** Drops what a backup leaves if its process is killed. Otherwise the WAL would be kept, and grow, for ever. */
+export const dropUnfinishedBackup = `select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = '${slot}'`;
+
 /**
  * Copies the files of the embedded database while requests go on, as pg_basebackup does: between pg_backup_start and
  * pg_backup_stop PostgreSQL logs whole pages, so that replaying the WAL repairs pages that were copied half-written. The result
  * contains everything that was committed before it ends.
  */
 export async function copyRunningCluster(query: SuperuserQuery, { dataDir, target, signal }: BackupOptions): Promise<void> {
-  // The slot keeps checkpoints from deleting the WAL that the copy needs.
-  await query(`select pg_create_physical_replication_slot('${slot}', true, true)`);
+  // The slot keeps checkpoints from deleting the WAL that the copy needs. It is not temporary: PostgreSQL drops temporary slots of a
+  // session when any statement fails, such as that of a request that violates a constraint.
+  await query(`select pg_create_physical_replication_slot('${slot}', true)`).catch((error: { code?: string }) => {
+    throw error.code === '42710' ? new OperatorError('Another backup is running. Wait until it has finished.') : error;
+  });
   try {
     await query(`select pg_backup_start('sitekeeper backup', true)`);
     const copied = await Promise.allSettled([copyFiles(dataDir, target, signal)]);

@@ -5,7 +5,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/pglite';
 import type { Logger } from 'pino';
 import { OperatorError } from '../errors.ts';
-import { copyRunningCluster } from './backup.ts';
+import { copyRunningCluster, dropUnfinishedBackup } from './backup.ts';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
 import { explainDirectoryError, explainOpenError } from './directory-error.ts';
@@ -73,6 +73,7 @@ export async function openOnPglite(
   { unlock = () => {}, hasCrashed = () => false, log }: { unlock?(): void; hasCrashed?(): boolean; log?: Logger | undefined } = {},
 ): Promise<MovableDatabase> {
   await dropUnusedParsers(pglite);
+  await pglite.query(dropUnfinishedBackup);
   const exec = pglite.exec.bind(pglite);
   const superuserQuery = await restrictSession(pglite);
   const stopMaintenance = log && (await startMaintenance(pglite, exec, log));

@@ -39,6 +39,8 @@ function startWriting({ api }: RunningService) {
         const created = await api.post('/api/v1/websites', { form: { domain } });
         expect(created.status).toBe(201);
         acknowledged.push(domain);
+        // The statement of this request fails, in the only session of the database.
+        expect((await api.post('/api/v1/websites', { form: { domain } })).status).toBe(409);
         const params = Array.from({ length: 100 }, (_, line) => `p${n}-${line}`).join('\n');
         await api.patch(`/api/v1/websites/${created.body.data.id}`, { form: { exclude_params: params } });
       }
@@ -89,6 +91,9 @@ test('backups under load are intact and contain every acknowledged write; a serv
     });
     expect(writing.acknowledged.length).toBeGreaterThan(before[n]?.length ?? 0); // Requests went on during the backup.
   }
+  const [one, other] = await Promise.all([backUp('at-once-1'), backUp('at-once-2')]);
+  expect([one.code, other.code].sort()).toEqual([0, 1]);
+  expect(one.printed + other.printed).toContain('Another backup is running. Wait until it has finished.\n');
   await writing.stop();
   expect(await backUp('backup-0')).toEqual({
     code: 1,
@@ -124,6 +129,22 @@ test('backups under load are intact and contain every acknowledged write; a serv
   ]);
   expect((await verifyBackup('stopped')).size).toBe(writing.acknowledged.length);
 }, 300_000);
+
+test('the first start after a backup was killed keeps no WAL for it', async () => {
+  const slots = () => readdirSync(join(deployment.folder, 'data', 'postgres', 'pg_replslot'));
+  const service = await serve();
+  const running = backUp('killed');
+  await expect.poll(slots, { interval: 1, timeout: 60_000 }).toHaveLength(1);
+  service.child.kill('SIGKILL');
+  await service.ended;
+  expect((await running).code).toBe(1);
+  expect(slots()).toHaveLength(1);
+  const next = await serve();
+  expect(slots()).toEqual([]);
+  expect((await backUp('after-the-kill')).code).toBe(0);
+  next.child.kill('SIGKILL');
+  await next.ended;
+}, 120_000);
 
 test('with PostgreSQL, the command names pg_dump', async () => {
   const settings = { DATABASE_URL: 'postgres://sitekeeper@127.0.0.1:1/x', SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
