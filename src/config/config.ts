@@ -190,13 +190,18 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 }
 
 /**
- * Drops the login of the database owner after migrating: from the environment, which a worker of a cluster and fping would
- * inherit, and from the returned settings.
+ * Drops the login of the database owner after migrating: from the environment, which a worker of a cluster would inherit, and from
+ * the returned settings.
  */
 export function forgetOwnerLogin({ migrateDatabaseUrl, ...config }: Config): Config {
   delete process.env.MIGRATE_DATABASE_URL;
   delete process.env.MIGRATE_DATABASE_URL_FILE;
   return config;
+}
+
+/** The environment of other programs: what they need to be found. The rest contains secrets. */
+export function programEnvironment(): Record<string, string | undefined> {
+  return { PATH: process.env.PATH };
 }
 
 /** Whether npm started this process: `npm start` sets this variable. */

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { isIP } from 'node:net';
+import { programEnvironment } from '../config/config.ts';
 import { NetworkError } from './network-error.ts';
 
 /**
@@ -96,7 +97,7 @@ const timeoutMs = 15_000;
 
 function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    execFile(program, args, { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024, env: programEnvironment() }, (error, stdout, stderr) => {
       if (error && typeof error.code !== 'number') reject(programFailed(program, error.message));
       else resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -43,6 +43,23 @@ test.each([
     expect(result).toBeInstanceOf(NetworkError);
     expect(result).toMatchObject({ kind: 'local', message: expect.not.stringMatching(/192\.0\.2|kill/) });
   }
+});
+
+test('the program gets no setting of the service, because some are secrets', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-ping-'));
+  const { PATH } = process.env;
+  onTestFinished(async () => {
+    process.env.PATH = PATH;
+    delete process.env.SECRET_KEY;
+    await rm(folder, { recursive: true });
+  });
+  await writeFile(join(folder, 'fping'), `#!/bin/sh\nenv >${folder}/environment\n`, { mode: 0o755 });
+  process.env.PATH = `${folder}:${PATH}`;
+  process.env.SECRET_KEY = 'hidden';
+  await findPing(['fping']);
+  const names = (await readFile(join(folder, 'environment'), 'utf8')).split('\n').map((line) => line.replace(/=.*/, ''));
+  // The shell that runs this program adds some of its own.
+  expect(names.filter((name) => !['', '_', 'PWD', 'OLDPWD', 'SHLVL'].includes(name))).toEqual(['PATH']);
 });
 
 describe('Pinger', () => {
