@@ -23,7 +23,8 @@ export function onShutdown(finish: (reason: string) => Promise<void>, log?: Logg
       process.exit(1);
     }
   };
-  process.once('SIGTERM', stop);
+  // A service manager may send it to this process and to npm, which forwards it. A second Ctrl+C ends the process at once.
+  process.on('SIGTERM', stop);
   process.once('SIGINT', stop);
   process.on('message', ({ type, reason }: { type?: string; reason?: string }) => {
     if (type === 'sitekeeper:stop') void stop(reason ?? 'stopped by the primary process');

@@ -52,6 +52,7 @@ guarantee(
     // /readyz returns 503 for 2 seconds. If this machine was suspended for as long, the port may be closed already.
     if (unobservedMs < 1500) expect(status).toBe(503);
     const notReadyMs = performance.now() - start;
+    service.child.kill('SIGTERM'); // Only the first one counts.
     // A load balancer stops sending requests once /readyz fails.
     const { statuses, created } = await load.stop();
     expect((await slowRequest).status).toBe(200);
