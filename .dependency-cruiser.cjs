@@ -22,7 +22,11 @@ module.exports = {
       ['telemetry/tracing\\.ts$', 'errors\\.ts$', 'config/postgres-url\\.ts$'],
       'the data layer depends on no feature and no HTTP code, and of config/ only on the format of its URL',
     ),
-    layer('net/', ['telemetry/tracing\\.ts$', 'errors\\.ts$'], 'net/ depends on nothing else'),
+    layer(
+      'net/',
+      ['telemetry/tracing\\.ts$', 'errors\\.ts$', 'config/program-environment\\.ts$'],
+      'net/ depends on nothing else, and of config/ only on the environment of the programs that it runs',
+    ),
     layer('config/', ['errors\\.ts$', 'auth/api-key\\.ts$'], 'OWNER_API_KEY has the format of a key, which auth/api-key.ts defines'),
     layer('telemetry/', ['config/', 'errors\\.ts$'], 'telemetry gets what it measures as parameters'),
     layer('limits/', ['db/', 'errors\\.ts$'], 'limits depend neither on auth nor on HTTP'),

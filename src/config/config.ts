@@ -199,11 +199,6 @@ export function forgetOwnerLogin({ migrateDatabaseUrl, ...config }: Config): Con
   return config;
 }
 
-/** The environment of other programs: what they need to be found. The rest contains secrets. */
-export function programEnvironment(): Record<string, string | undefined> {
-  return { PATH: process.env.PATH };
-}
-
 /** Whether npm started this process: `npm start` sets this variable. */
 export function isStartedByNpm(): boolean {
   return process.env.npm_lifecycle_event !== undefined;

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { isIP } from 'node:net';
-import { programEnvironment } from '../config/config.ts';
+import { programEnvironment } from '../config/program-environment.ts';
 import { NetworkError } from './network-error.ts';
 
 /**
