@@ -16,18 +16,30 @@ export function splitHosts(url: string): string[] {
 /** Returns the user name in a URL, which may be empty. */
 export function loginOf(url: string): string {
   const [first = url] = splitHosts(url);
-  return decodeURIComponent(new URL(first).username);
+  const { username, searchParams } = new URL(first);
+  return searchParams.get('user') ?? decodeURIComponent(username);
 }
 
-/** Replaces the user name and password in a URL. */
+/** Replaces the user name and password in a URL, also if they are parameters of it. */
 export function withLogin(url: string, userInfo: string): string {
-  return url.replace(/^([^:/?#]*:\/\/)(?:[^/?#]*@)?/, (_, scheme) => `${scheme}${userInfo}@`);
+  const [address = '', query] = url.split(/\?(.*)/s);
+  const others = (query ?? '').split('&').filter((parameter) => parameter !== '' && !isLogin(parameter));
+  return (
+    address.replace(/^([^:/?#]*:\/\/)(?:[^/?#]*@)?/, (_, scheme) => `${scheme}${userInfo}@`) +
+    (others.length > 0 ? `?${others.join('&')}` : '')
+  );
+}
+
+function isLogin(parameter: string): boolean {
+  const [name] = new URLSearchParams(parameter).keys();
+  return name === 'user' || name === 'password';
 }
 
 /** Returns what is wrong with a URL, if anything is. */
 export function findUrlError(url: string): string | undefined {
   const urls = splitHosts(url);
   if (urls.some((one) => !/^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? ''))) return 'must be a postgres:// URL';
+  if (urls.some((one) => (URL.parse(one)?.pathname ?? '').length < 2)) return 'must end with the name of a database, such as /sitekeeper';
   const attributes = sessionAttributes(url);
   if (![...writable, 'any'].includes(attributes)) return 'must have a target_session_attrs of read-write, primary or any';
   if (urls.length === 1) return undefined;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, settingNames } from '../../src/config/config.ts';
+import { loginOf, withLogin } from '../../src/config/postgres-url.ts';
 
 test('docs/configuration.md has one row for each setting', () => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
@@ -123,6 +124,8 @@ describe('DATABASE_URL', () => {
 
   test.each([
     ['http://hidden.example.com/sitekeeper', 'must be a postgres:// URL'],
+    ['postgres://hidden', 'must end with the name of a database, such as /sitekeeper'],
+    ['postgres://hidden/?sslmode=require', 'must end with the name of a database, such as /sitekeeper'],
     ['postgres://hidden:70000,two/sitekeeper?target_session_attrs=read-write', 'must be a postgres:// URL'],
     ['postgres://hidden,[::1/sitekeeper?target_session_attrs=read-write', 'must be a postgres:// URL'],
     ['postgres://hidden,/sitekeeper?target_session_attrs=read-write', 'must have a host before and after each comma'],
@@ -132,4 +135,19 @@ describe('DATABASE_URL', () => {
     ],
     ['postgres://hidden/sitekeeper?target_session_attrs=standby', 'must have a target_session_attrs of read-write, primary or any'],
   ])('rejects %s', (url, message) => expect(() => read(url)).toThrow(new ConfigError(`DATABASE_URL: ${message}`)));
+});
+
+test('withLogin replaces a login before the host, and one in parameters', () => {
+  const parameters = 'sslmode=require&user=owner&pass%77ord=hidden&target_session_attrs=read-write';
+  expect(withLogin(`postgres://owner:hidden@one,two/sitekeeper?${parameters}`, 'other:…')).toBe(
+    'postgres://other:…@one,two/sitekeeper?sslmode=require&target_session_attrs=read-write',
+  );
+  expect(withLogin('postgres://one/sitekeeper?user=owner', 'other')).toBe('postgres://other@one/sitekeeper');
+  expect(loginOf('postgres://one/sitekeeper?user=owner')).toBe('owner');
+});
+
+test('a REDIS_URL whose password is not percent-encoded is rejected by its name', () => {
+  expect(() => readConfig({ REDIS_URL: 'redis://:hid%den@127.0.0.1' })).toThrow(
+    new ConfigError('REDIS_URL: must be a redis:// or rediss:// URL with its user name and password percent-encoded'),
+  );
 });
