@@ -98,6 +98,10 @@ describe.runIf(server)('move', () => {
   test('copies every table to an empty database, also after a lost connection and a kill; ids continue and secrets can be read', async () => {
     const lost = await interrupt(2, (_, closeProxy) => closeProxy());
     expect(lost).toMatch(/\nThe connection to the database was lost\. Run the same command again, which continues the move\.\n$/);
+    const terminated = await interrupt(2, () =>
+      admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sitekeeper move'`),
+    );
+    expect(terminated).toMatch(/\nThe connection to the database was lost\. Run the same command again, which continues the move\.\n$/);
     await interrupt(2, async ({ child }) => child.kill('SIGKILL'));
 
     const owner = { ...service(), MIGRATE_DATABASE_URL: ownerUrl };
@@ -131,6 +135,14 @@ describe.runIf(server)('move', () => {
     expect([created.status, created.body.data.id]).toEqual([201, lastWebsite + 1]);
     expect((await api.get('/api/v1/websites?per_page=10')).body.meta.total).toBe(websites + largeRows + 2);
   }, 240_000);
+
+  test('explains a target that cannot be opened, without its password', async () => {
+    const unreachable = await result(start(['move', '--to', 'postgres://owner:hidden@127.0.0.1:1/sitekeeper']));
+    expect(unreachable).toEqual({ code: 1, printed: expect.stringMatching(/^The database in --to is unreachable: [^\n]*\n$/) });
+    const notEncoded = await result(start(['move', '--to', 'postgres://owner:hid%den@127.0.0.1:1/sitekeeper']));
+    expect(notEncoded).toEqual({ code: 1, printed: expect.stringMatching(/^The user name or password in --to contains a % [^\n]*\n$/) });
+    expect(unreachable.printed + notEncoded.printed).not.toMatch(/hid/);
+  });
 
   test('finds a difference between the databases; --restart copies everything again', async () => {
     await interrupt(2, async ({ child }) => child.kill('SIGKILL'));

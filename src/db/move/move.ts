@@ -51,7 +51,7 @@ export async function moveToPostgres({ folder, ownerUrl, login, restart, print }
     await copySequences(source, target.query);
     await target.finish();
   } catch (error) {
-    if (!target.isLost) throw error;
+    if (!target.isLost && !isConnectionEnded(error)) throw error;
     throw new OperatorError('The connection to the database was lost. Run the same command again, which continues the move.', {
       cause: error,
     });
@@ -59,6 +59,11 @@ export async function moveToPostgres({ folder, ownerUrl, login, restart, print }
     await target.close();
     await embedded?.close();
   }
+}
+
+/** Whether the server has ended the connection, such as for its own restart. The error precedes the end. */
+function isConnectionEnded(error: unknown): boolean {
+  return /^57P/.test((error as { code?: string }).code ?? '');
 }
 
 /** Identifies a source by its first user. The embedded databases of all installations are copies of one cluster. */
