@@ -1,5 +1,5 @@
 import { copyFile, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { readStoredKeys, secretKeyFile } from '../db/secret-key-file.ts';
 import { OperatorError } from '../errors.ts';
 import type { Command } from './command.ts';
@@ -22,6 +22,8 @@ export const backupCommand: Command<BackupInput, BackupOutput> = async ({ databa
   let temporary: string | undefined;
   try {
     if ((await listIfExists(folder)).length > 0) throw new OperatorError(`The folder ${folder} is not empty. Name a new one.`);
+    if (isInside(folder, join(config.dataDirectory, 'postgres')))
+      throw new OperatorError(`${folder} is inside the database. Name a folder in another place.`);
     temporary = await mkdtemp(`${folder}.unfinished-`); // Only its owner can read it.
     await database.backup(join(temporary, 'postgres'), signal);
     if (containsKey) await copyFile(secretKeyFile(config.dataDirectory), join(temporary, basename(secretKeyFile(''))));
@@ -34,6 +36,10 @@ export const backupCommand: Command<BackupInput, BackupOutput> = async ({ databa
     throw error;
   }
 };
+
+function isInside(folder: string, other: string): boolean {
+  return `${folder}${sep}`.startsWith(`${other}${sep}`);
+}
 
 async function listIfExists(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: NodeJS.ErrnoException) => {

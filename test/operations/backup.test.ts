@@ -103,6 +103,10 @@ test('backups under load are intact and contain every acknowledged write; a serv
     code: 1,
     printed: expect.stringMatching(/^The backup cannot be written to \/proc\/x\/y: [^\n]+\n$/),
   });
+  expect(await backUp('data/postgres/inside')).toEqual({
+    code: 1,
+    printed: `${deployment.folder}/data/postgres/inside is inside the database. Name a folder in another place.\n`,
+  });
   service.child.kill('SIGKILL'); // A restore after a disaster.
   await service.ended;
   for (const [n, domains] of before.entries()) {
