@@ -23,11 +23,13 @@ async function move({ to, login, restart = false }: MoveCommandOptions): Promise
   const config = readConfig();
   const ownerUrl = to ?? config.migrateDatabaseUrl;
   if (ownerUrl === undefined) throw new UsageError('--to: is required unless MIGRATE_DATABASE_URL is set');
+  const setting = to === undefined ? 'MIGRATE_DATABASE_URL' : '--to';
   const invalid = findUrlError(ownerUrl);
   if (invalid) throw new UsageError(`--to: ${invalid}`);
   const role = login ?? ((config.databaseUrl && loginOf(config.databaseUrl)) || 'sitekeeper');
   const { moveToPostgres } = await import('../db/move/move.ts');
-  await moveToPostgres({ folder: config.dataDirectory, ownerUrl, login: role, restart, print: (line) => console.log(line) });
+  const print = (line: string) => console.log(line);
+  await moveToPostgres({ folder: config.dataDirectory, ownerUrl, setting, login: role, restart, print });
   console.log(await nextSteps(config, ownerUrl, role));
 }
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { UsageError } from '../errors.ts';
+import { OperatorError, UsageError } from '../errors.ts';
 
 /** Reads the password from the terminal without echo, or from standard input. An argument would be visible in process lists. */
 export async function readPassword(email: string): Promise<string> {
@@ -8,9 +8,10 @@ export async function readPassword(email: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: isTerminal ? silent : undefined, terminal: isTerminal });
   if (isTerminal) process.stderr.write(`Password for ${email}: `);
-  const { value } = await lines[Symbol.asyncIterator]().next();
+  const { value, done } = await lines[Symbol.asyncIterator]().next();
   if (isTerminal) process.stderr.write('\n');
   lines.close();
+  if (isTerminal && done) throw new OperatorError('Canceled. No password was set.');
   const password = String(value ?? '');
   const length = [...password].length;
   if (length < 8 || length > 128) throw new UsageError('the password must have 8 to 128 characters');
@@ -20,7 +21,11 @@ export async function readPassword(email: string): Promise<string> {
 /** Asks on the terminal for the address of a user, and returns whether it was repeated correctly. */
 export async function confirmWithAddress(question: string, email: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(question);
+  const answer = await terminal.question(question).catch(() => {
+    // Ctrl+C or Ctrl+D. The cursor is still behind the question.
+    process.stderr.write('\n');
+    throw new OperatorError('Canceled. Nothing was deleted.');
+  });
   terminal.close();
   return answer.trim().toLowerCase() === email.toLowerCase();
 }

@@ -3,6 +3,7 @@ import type { CommandName, InputOf, OutputOf } from '../commands/registry.ts';
 import { type CommandRequest, commandSocketIn, ownVersion } from '../commands/request.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { DirectoryInUse } from '../db/data-directory.ts';
+import { DirectoryError } from '../db/directory-error.ts';
 import { OperatorError } from '../errors.ts';
 import { isListening, sendCommand } from '../net/command-socket.ts';
 
@@ -13,13 +14,18 @@ export type RunCommand = <Name extends CommandName>(name: Name, input: InputOf<N
 const waitMs = 60_000;
 const retryMs = 200;
 
+interface CommandOptions {
+  /** Whether an embedded database must exist. Otherwise a wrong DATA_DIR would go unnoticed: a new, empty database would be used. */
+  mustExist: boolean;
+}
+
 /**
  * Calls `work` with a function that runs operator commands. Only one process can use the embedded database, so if the service uses
  * it, the commands run there.
  */
-export async function withCommands(work: (run: RunCommand) => Promise<void>): Promise<void> {
+export async function withCommands(work: (run: RunCommand) => Promise<void>, options: CommandOptions = { mustExist: true }): Promise<void> {
   const config = readConfig();
-  const { run, close } = config.databaseUrl ? await (await loadHere(config))() : await runHereOrInService(config);
+  const { run, close } = config.databaseUrl ? await (await loadHere(config, options))() : await runHereOrInService(config, options);
   try {
     await work(run);
   } finally {
@@ -33,7 +39,7 @@ export async function runCommand<Name extends CommandName>(
   input: InputOf<Name>,
   print: (output: OutputOf<Name>) => void,
 ): Promise<void> {
-  await withCommands(async (run) => print(await run(name, input)));
+  await withCommands(async (run) => print(await run(name, input)), { mustExist: name !== 'user add' });
 }
 
 interface Runner {
@@ -42,14 +48,16 @@ interface Runner {
 }
 type OpenRunner = () => Promise<Runner>;
 
-async function runHereOrInService(config: Config): Promise<Runner> {
+async function runHereOrInService(config: Config, options: CommandOptions): Promise<Runner> {
   const path = commandSocketIn(config.dataDirectory);
   let runHere: OpenRunner | undefined;
   let isWaiting = false;
   for (const deadline = performance.now() + waitMs; ; await delay(retryMs)) {
-    const listening = await isListening(path);
+    const listening = await isListening(path).catch((error: unknown) => {
+      throw explainSocketError(config.dataDirectory, error);
+    });
     if (listening === 'yes') return { run: runInService(path), close: async () => {} };
-    runHere ??= await loadHere(config);
+    runHere ??= await loadHere(config, options);
     try {
       return await runHere();
     } catch (error) {
@@ -69,7 +77,7 @@ function runInService(path: string): RunCommand {
 }
 
 /** Returns a function that opens the database. Its code is loaded only if no service runs the commands. */
-async function loadHere(config: Config): Promise<OpenRunner> {
+async function loadHere(config: Config, options: CommandOptions): Promise<OpenRunner> {
   const [{ openDatabase }, { createLog }, { commands }] = await Promise.all([
     import('../runtime/open-database.ts'),
     import('../telemetry/log.ts'),
@@ -78,7 +86,7 @@ async function loadHere(config: Config): Promise<OpenRunner> {
   const log = createLog({ logLevel: 'warn' }, 'command');
   const { signal } = new AbortController();
   return async () => {
-    const { database, secretKeys } = await openDatabase(config, log);
+    const { database, secretKeys } = await openDatabase(config, log, options);
     const context = { database, secretKeys, config, inService: false, progress: printProgress, signal };
     return {
       run: (name, input) => commands[name](context, input as never) as Promise<never>,
@@ -90,6 +98,14 @@ async function loadHere(config: Config): Promise<OpenRunner> {
 /** Standard output has only the result. */
 function printProgress(line: string): void {
   console.error(line);
+}
+
+/** Another user than that of the service may not even look into the data directory. */
+function explainSocketError(directory: string, error: unknown): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code !== 'EACCES' && code !== 'EPERM') return error;
+  const advice = 'Run the command as the user of the service, or as root while the service is running.';
+  return new DirectoryError(directory, 'you may not access', advice, { cause: error });
 }
 
 function noService(directory: string): string {

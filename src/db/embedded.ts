@@ -20,11 +20,24 @@ import { restrictSession } from './restricted-session.ts';
 /**
  * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: data survives a
  * killed process, but recent writes may be lost in a power failure. `onPanic` is called when it has crashed for good. With a log, it
- * is maintained.
+ * is maintained. With `mustExist`, no database is created.
  */
-export async function openEmbedded(folder: string, entities: Entities, onPanic: (error: Error) => void, log?: Logger): Promise<Database> {
+export async function openEmbedded(
+  folder: string,
+  entities: Entities,
+  onPanic: (error: Error) => void,
+  log?: Logger,
+  { mustExist = false } = {},
+): Promise<Database> {
   assertEnoughMemory();
+  const missing = `${noDatabaseIn(folder)} Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.`;
+  if (mustExist && !existsSync(folder)) throw new OperatorError(missing);
   const unlock = lockDirectory(folder);
+  // A service that is creating the database holds the lock, so this is not checked earlier.
+  if (mustExist && !hasDatabase(folder)) {
+    unlock();
+    throw new OperatorError(missing);
+  }
   const { dataDir, unfinished } = filesIn(folder);
   let reportPanic: (error: Error) => void = () => {}; // Until it is open, an error is thrown instead.
   try {
@@ -145,7 +158,7 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
 
 /** Opens and migrates an existing database with the rights of its owner, who sees the rows of all users. */
 export async function openEmbeddedAsOwner(folder: string): Promise<{ pglite: PGlite; close(): Promise<void> }> {
-  if (!hasDatabase(folder)) throw new OperatorError(`There is no embedded database in ${folder}. Set DATA_DIR to its directory.`);
+  if (!hasDatabase(folder)) throw new OperatorError(`${noDatabaseIn(folder)} Set DATA_DIR to its directory.`);
   const unlock = lockDirectory(folder);
   const pglite = await start(folder);
   const close = async () => {
@@ -165,6 +178,10 @@ export async function openEmbeddedAsOwner(folder: string): Promise<{ pglite: PGl
 function hasDatabase(folder: string): boolean {
   const { dataDir, unfinished } = filesIn(folder);
   return existsSync(dataDir) && !existsSync(unfinished);
+}
+
+function noDatabaseIn(folder: string): string {
+  return `There is no embedded database in ${folder}.`;
 }
 
 /** Returns the plan for the embedded database. If there is none yet, none is created. */

@@ -9,8 +9,15 @@ import { OutageLog } from '../telemetry/outage-log.ts';
 /** How long a crashed service keeps responding with 503 before it exits. */
 const exitDelayMs = 1000;
 
-/** Opens the configured database, migrated. Returns it with the keys that encrypt its secrets. Loads only the driver it needs. */
-export async function openDatabase(config: Config, log: Logger): Promise<{ database: Database; secretKeys: Buffer[] }> {
+/**
+ * Opens the configured database, migrated. Returns it with the keys that encrypt its secrets. Loads only the driver it needs. With
+ * `mustExist`, no embedded database is created.
+ */
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+  options?: { mustExist: boolean },
+): Promise<{ database: Database; secretKeys: Buffer[] }> {
   if (config.databaseUrl) {
     const database = await openServer(config.databaseUrl, config, log);
     return { database, secretKeys: config.secretKeys ?? [] };
@@ -22,7 +29,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<{ datab
     );
     setTimeout(() => process.exit(1), exitDelayMs);
   };
-  const database = await openEmbedded(config.dataDirectory, entities, onPanic, log);
+  const database = await openEmbedded(config.dataDirectory, entities, onPanic, log, options);
   log.info(`Using the embedded database in ${config.dataDirectory}`);
   return { database, secretKeys: config.secretKeys ?? readSecretKeys(config.dataDirectory) };
 }

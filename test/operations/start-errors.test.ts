@@ -1,10 +1,13 @@
 // What an operator reads when the service or a command cannot start: which setting is wrong, why, and what to do.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCommand } from '../cli/run-command.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ownCheckout, runCommand } from '../cli/run-command.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
+import { collectOutput, inheritedVariables } from '../support/process.ts';
 
 let folder: string;
 
@@ -50,6 +53,48 @@ test('an address that is not of this machine is rejected with the name of the se
     1,
     expect.stringMatching(/^Cannot start\. Cannot listen on port 0 of 192\.0\.2\.1: .* HOST must be an address of this machine\.\n$/),
   ]);
+});
+
+test.each([[['backup', 'copy']], [['user', 'list']], [['key', 'list']], [['secrets', 'status']]])(
+  '%j rejects a directory without a database, and creates none',
+  async (args) => {
+    const missing = join(folder, 'missing');
+    const printed = `There is no embedded database in ${missing}. Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.\n`;
+    expect(await runCommand(folder, args, { settings: { DATA_DIR: missing } })).toEqual({ code: 1, printed });
+    expect([existsSync(missing), existsSync(join(folder, 'copy'))]).toEqual([false, false]);
+  },
+);
+
+test('a command of another user than that of the service is rejected with the name of the setting', async () => {
+  const closed = join(folder, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0);
+  // Without capabilities, root is not exempt from the mode.
+  const prefix = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all'] : ['env'];
+  const [program = '', ...args] = [...prefix, process.execPath, join(ownCheckout, 'src/cli/bin.mjs'), 'user', 'list'];
+  const { ended, printed } = collectOutput(spawn(program, args, { cwd: folder, env: { ...inheritedVariables(), DATA_DIR: closed } }));
+  expect([await ended, printed()]).toEqual([
+    1,
+    `DATA_DIR is ${closed}, which you may not access. Run the command as the user of the service, or as root while the service is running.\n`,
+  ]);
+});
+
+test('a move to a server that is unreachable is rejected with the name of the option', async () => {
+  const { code, printed } = await runCommand(folder, ['move', '--to', 'postgres://owner@127.0.0.1:1/x']);
+  expect([code, printed]).toEqual([1, expect.stringMatching(/^The database in --to is unreachable: .*ECONNREFUSED.* Check the host/)]);
+});
+
+test.each([
+  [['user', 'add', 'ada@example.com'], 'Password for ada@example.com: ', 'Canceled. No password was set.'],
+  [['user', 'delete', 'ada@example.com'], 'Type the address to confirm: ', 'Canceled. Nothing was deleted.'],
+])('%j is canceled with Ctrl+C, in a line of its own', async (args, question, canceled) => {
+  // "script" runs a command on a terminal of its own.
+  const command = ['exec', process.execPath, join(ownCheckout, 'src/cli/bin.mjs'), ...args].join(' ');
+  const env = { ...inheritedVariables(), SHELL: '/bin/sh' };
+  const { child, ended, printed } = collectOutput(spawn('script', ['-qefc', command, '/dev/null'], { cwd: folder, env }));
+  await vi.waitFor(() => expect(printed()).toContain(question), { timeout: 20_000 });
+  child.stdin?.write('some text\x03');
+  expect([await ended, stripVTControlCharacters(printed()).split(/[\r\n]+/)]).toEqual([1, expect.arrayContaining([canceled])]);
 });
 
 const server = process.env.TEST_DATABASE_URL ?? '';

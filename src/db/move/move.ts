@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { withLogin } from '../../config/postgres-url.ts';
 import { OperatorError } from '../../errors.ts';
+import { explainConnectionError } from '../connection-error.ts';
 import { openEmbeddedAsOwner } from '../embedded.ts';
 import { migratePostgres } from '../postgres.ts';
 import { type OwnerQuery, parentsFirst, quote, readSequences, readTables, type Table } from './catalog.ts';
@@ -12,6 +13,8 @@ interface MoveOptions {
   folder: string;
   /** The login of the owner of the PostgreSQL database. */
   ownerUrl: string;
+  /** Where the operator has set that URL. */
+  setting: string;
   /** The role that the service will log in as. */
   login: string;
   /** Whether the rows of an unfinished move are deleted first. */
@@ -26,8 +29,10 @@ const batchBytes = 4 * 1024 * 1024;
 const progressMs = 1000;
 
 /** Copies the embedded database to an empty PostgreSQL database, or continues a copy that was interrupted. */
-export async function moveToPostgres({ folder, ownerUrl, login, restart, print }: MoveOptions): Promise<void> {
-  const target = await MoveTarget.connect(ownerUrl);
+export async function moveToPostgres({ folder, ownerUrl, setting, login, restart, print }: MoveOptions): Promise<void> {
+  const target = await MoveTarget.connect(ownerUrl).catch((error: unknown) => {
+    throw explainConnectionError(error, setting);
+  });
   let embedded: Awaited<ReturnType<typeof openEmbeddedAsOwner>> | undefined;
   try {
     await target.lock();
