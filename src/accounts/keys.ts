@@ -43,7 +43,8 @@ export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{
 /** Returns what is wrong with an expiry time, or undefined. */
 export function expiryError(expiresAt: Date, nowMs: number): Pick<ValidationError, 'code' | 'message'> | undefined {
   const ms = expiresAt.getTime();
-  if (!(ms <= lastTimeMs)) return { code: 'invalid_time', message: 'must be a date and time before the year 10000' };
+  if (!(ms <= lastTimeMs))
+    return { code: 'invalid_time', message: 'must be a date and time, such as 2099-12-31T00:00:00Z, before the year 10000' };
   return ms > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' };
 }
 

@@ -19,7 +19,7 @@ async function backUp(folder: string, { withoutKey = false, ...options }: Output
     print(
       options,
       output,
-      ({ folder, containsKey }) => `Backed up the database to ${folder}. ${adviceOn(containsKey, secretKeys !== undefined)}`,
+      ({ folder, contains_key }) => `Backed up the database to ${folder}. ${adviceOn(contains_key, secretKeys !== undefined)}`,
     ),
   );
 }

@@ -39,7 +39,7 @@ async function rotate({ newKey = false, ...options }: OutputOptions & { newKey?:
     print(
       options,
       output,
-      ({ key, rotated, keysIn }) => `${rotated === 0 ? 'Nothing to do: every' : 'Every'} secret uses the key ${key}. ${advice[keysIn]}`,
+      ({ key, rotated, keys_in }) => `${rotated === 0 ? 'Nothing to do: every' : 'Every'} secret uses the key ${key}. ${advice[keys_in]}`,
     ),
   );
 }

@@ -12,7 +12,7 @@ interface BackupInput {
 
 interface BackupOutput {
   folder: string;
-  containsKey: boolean;
+  contains_key: boolean;
 }
 
 /** Copies the embedded database, and the key, to a new folder that can be used as DATA_DIR. */
@@ -28,7 +28,7 @@ export const backupCommand: Command<BackupInput, BackupOutput> = async ({ databa
     await database.backup(join(temporary, 'postgres'), signal);
     if (containsKey) await copyFile(secretKeyFile(config.dataDirectory), join(temporary, basename(secretKeyFile(''))));
     await rename(temporary, folder);
-    return { folder, containsKey };
+    return { folder, contains_key: containsKey };
   } catch (error) {
     if (temporary) await rm(temporary, { recursive: true, force: true });
     const { code, message } = error as NodeJS.ErrnoException;

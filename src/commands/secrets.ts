@@ -29,7 +29,7 @@ interface Rotation {
   key: string;
   rotated: number;
   /** Where older keys can be removed. secret.key contains none any more. */
-  keysIn: 'SECRET_KEY' | 'secret.key';
+  keys_in: 'SECRET_KEY' | 'secret.key';
 }
 
 export const rotateSecretsCommand: Command<{ newKey: boolean }, Rotation> = async (context, { newKey }) => {
@@ -58,9 +58,9 @@ export const rotateSecretsCommand: Command<{ newKey: boolean }, Rotation> = asyn
   const left = await countOld();
   if (left > 0)
     throw new OperatorError(`${left} secrets were stored with an older key in the meantime. Restart every process, and run this again.`);
-  if (config.secretKeys) return { key: cipher.newestKey, rotated, keysIn: 'SECRET_KEY' };
+  if (config.secretKeys) return { key: cipher.newestKey, rotated, keys_in: 'SECRET_KEY' };
   removeOldSecretKeys(config.dataDirectory);
-  return { key: cipher.newestKey, rotated, keysIn: 'secret.key' };
+  return { key: cipher.newestKey, rotated, keys_in: 'secret.key' };
 };
 
 function sum(entries: [string, number][]): number {

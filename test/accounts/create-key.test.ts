@@ -156,7 +156,7 @@ function tryToCreate(api: ApiClient) {
 
 const scopes = ['monitors:read'];
 const nameMessage = 'must contain a character other than spaces, and no control characters';
-const invalidTime = 'must be a date and time before the year 10000';
+const invalidTime = 'must be a date and time, such as 2099-12-31T00:00:00Z, before the year 10000';
 
 test.each([
   ['no name', { scopes }, '/name', 'required', 'is required'],

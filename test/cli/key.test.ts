@@ -23,7 +23,10 @@ test.each([
     'error: --scopes: "everything" is not a scope; the scopes are monitors:read, monitors:write, providers:read, providers:write, websites:read, websites:write, or all\n',
   ],
   [create({ expires: '2020-01-01' }), 'error: --expires: must be in the future\n'],
-  [create({ expires: '+020000-01-01T00:00:00Z' }), 'error: --expires: must be a date and time before the year 10000\n'],
+  [
+    create({ expires: '+020000-01-01T00:00:00Z' }),
+    'error: --expires: must be a date and time, such as 2099-12-31T00:00:00Z, before the year 10000\n',
+  ],
   [create({ name: 'a\nb' }), 'error: --name: must have 1 to 100 characters and no control characters\n'],
   [['key', 'create'], "error: required option '--user <email>' not specified\n"],
 ])('%j is rejected in one line', async (args, printed) => {

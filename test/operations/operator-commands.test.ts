@@ -181,6 +181,12 @@ describe.each(isEmbedded ? ['embedded'] : ['PostgreSQL'])('with the %s database,
     expect(await installation.json(['user', 'list'])).not.toEqual([]);
   });
 
+  test.runIf(kind === 'embedded')('names in JSON are snake_case, as in the APIs', async () => {
+    const folder = join(installation.folder, 'copy');
+    expect(await installation.json(['backup', 'copy'])).toEqual({ folder, contains_key: true });
+    expect(await installation.json(['secrets', 'rotate'])).toMatchObject({ rotated: 0, keys_in: 'secret.key' });
+  });
+
   test.runIf(kind === 'embedded')('an error is the same whether the service executes the command or not', async () => {
     const failing = [
       ['key', 'revoke', 'stkp_none'],
