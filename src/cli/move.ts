@@ -25,7 +25,7 @@ async function move({ to, login, restart = false }: MoveCommandOptions): Promise
   if (ownerUrl === undefined) throw new UsageError('--to: is required unless MIGRATE_DATABASE_URL is set');
   const setting = to === undefined ? 'MIGRATE_DATABASE_URL' : '--to';
   const invalid = findUrlError(ownerUrl);
-  if (invalid) throw new UsageError(`--to: ${invalid}`);
+  if (invalid) throw new UsageError(`${setting}: ${invalid}`);
   const role = login ?? ((config.databaseUrl && loginOf(config.databaseUrl)) || 'sitekeeper');
   const { moveToPostgres } = await import('../db/move/move.ts');
   const print = (line: string) => console.log(line);
@@ -45,5 +45,5 @@ Everything was copied and verified. Start the service with these settings:
   DATABASE_URL=${withLogin(ownerUrl, `${encodeURIComponent(login)}:…`)}
   SECRET_KEY=…   (${secretKeys && isComplete ? 'unchanged' : `${lines} of ${secretKeyFile(dataDirectory)}`})
 
-Keep ${dataDirectory} as a backup, and start no service on it: it would send alerts as well.`;
+Keep ${dataDirectory} as a backup. No service starts on it any more, because it would send alerts as well.`;
 }

@@ -8,7 +8,7 @@ import { OperatorError } from '../errors.ts';
 import { copyRunningCluster, dropUnfinishedBackup } from './backup.ts';
 import { lockDirectory } from './data-directory.ts';
 import { type Database, type Entities, openDatabaseOn } from './database.ts';
-import { explainDirectoryError, explainOpenError } from './directory-error.ts';
+import { DirectoryError, explainDirectoryError, explainOpenError } from './directory-error.ts';
 import { unpackFreshCluster } from './fresh-cluster.ts';
 import { startMaintenance, walParameters } from './maintenance.ts';
 import { assertEnoughMemory } from './memory.ts';
@@ -17,47 +17,70 @@ import { watchForPanic } from './panic.ts';
 import { compilePglite } from './pglite-module.ts';
 import { restrictSession } from './restricted-session.ts';
 
+interface EmbeddedOptions {
+  /** Called when the database has crashed for good. */
+  onPanic?(error: Error): void;
+  /** With a log, the database is maintained. */
+  log?: Logger | undefined;
+  /** Whether a database that does not exist is an error. Otherwise it is created. */
+  mustExist?: boolean | undefined;
+}
+
 /**
  * Opens PostgreSQL inside this process with its files in `folder`, and migrates it. It writes without fsync: data survives a
- * killed process, but recent writes may be lost in a power failure. `onPanic` is called when it has crashed for good. With a log, it
- * is maintained. With `mustExist`, no database is created.
+ * killed process, but recent writes may be lost in a power failure.
  */
-export async function openEmbedded(
-  folder: string,
-  entities: Entities,
-  onPanic: (error: Error) => void,
-  log?: Logger,
-  { mustExist = false } = {},
-): Promise<Database> {
+export async function openEmbedded(folder: string, entities: Entities, options: EmbeddedOptions = {}): Promise<Database> {
   assertEnoughMemory();
-  const missing = `${noDatabaseIn(folder)} Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.`;
-  if (mustExist && !existsSync(folder)) throw new OperatorError(missing);
-  const unlock = lockDirectory(folder);
-  // A service that is creating the database holds the lock, so this is not checked earlier.
-  if (mustExist && !hasDatabase(folder)) {
-    unlock();
-    throw new OperatorError(missing);
-  }
   const { dataDir, unfinished } = filesIn(folder);
-  let reportPanic: (error: Error) => void = () => {}; // Until it is open, an error is thrown instead.
+  if (options.mustExist && !existsSync(folder)) throw missing(folder);
+  const unlock = lockDirectory(folder);
+  let reportPanic: EmbeddedOptions['onPanic']; // Until it is open, an error is thrown instead.
   try {
+    // A service that is creating the database holds the lock, so this is not checked earlier.
+    if (options.mustExist && !hasDatabase(folder)) throw missing(folder);
+    rejectMoved(folder);
     // An interrupted first start leaves files that PostgreSQL cannot open. They contain no data yet, so they are deleted.
     if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
     if (!existsSync(dataDir)) writeFileSync(unfinished, '');
     const pglite = await start(folder);
-    const hasCrashed = watchForPanic(pglite, folder, (error) => reportPanic(error));
+    const hasCrashed = watchForPanic(pglite, folder, (error) => reportPanic?.(error));
     await migrateEmbedded(pglite);
+    await dropTemplates(pglite);
     rmSync(unfinished, { force: true });
-    const database = await openOnPglite(pglite, entities, { unlock, hasCrashed, log });
-    reportPanic = onPanic;
+    const database = await openOnPglite(pglite, entities, { unlock, hasCrashed, log: options.log });
+    reportPanic = options.onPanic;
     return database;
   } catch (error) {
+    unlock();
     throw explainDirectoryError(folder, error) ?? error;
   }
 }
 
 function filesIn(folder: string) {
-  return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished') };
+  return { dataDir: join(folder, 'postgres'), unfinished: join(folder, 'unfinished'), moved: join(folder, 'moved') };
+}
+
+/** Keeps a service from starting on a database that was moved: it would run checks and send alerts a second time. */
+export function markAsMoved(folder: string): void {
+  writeFileSync(filesIn(folder).moved, '');
+}
+
+function rejectMoved(folder: string): void {
+  if (!existsSync(filesIn(folder).moved)) return;
+  const advice = 'Set DATABASE_URL to that server. To use the directory again, delete its file "moved".';
+  throw new DirectoryError(folder, 'contains a database that was moved to a PostgreSQL server', advice);
+}
+
+/**
+ * Drops the databases that new ones would be copied from. Nobody vacuums them, so that PostgreSQL would stop after two billion
+ * transactions. They also take a third of the space of a new database.
+ */
+async function dropTemplates(pglite: PGlite): Promise<void> {
+  const { rows } = await pglite.query<{ datname: string }>(`select datname from pg_database where datname in ('template0', 'template1')`);
+  if (rows.length === 0) return;
+  await pglite.exec('update pg_database set datistemplate = false');
+  for (const { datname } of rows) await pglite.exec(`drop database ${datname}`);
 }
 
 async function start(folder: string): Promise<PGlite> {
@@ -158,7 +181,7 @@ export async function migrateEmbedded(pglite: PGlite): Promise<string[]> {
 
 /** Opens and migrates an existing database with the rights of its owner, who sees the rows of all users. */
 export async function openEmbeddedAsOwner(folder: string): Promise<{ pglite: PGlite; close(): Promise<void> }> {
-  if (!hasDatabase(folder)) throw new OperatorError(`${noDatabaseIn(folder)} Set DATA_DIR to its directory.`);
+  if (!hasDatabase(folder)) throw missing(folder);
   const unlock = lockDirectory(folder);
   const pglite = await start(folder);
   const close = async () => {
@@ -180,8 +203,10 @@ function hasDatabase(folder: string): boolean {
   return existsSync(dataDir) && !existsSync(unfinished);
 }
 
-function noDatabaseIn(folder: string): string {
-  return `There is no embedded database in ${folder}.`;
+function missing(folder: string): OperatorError {
+  return new OperatorError(
+    `There is no embedded database in ${folder}. Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.`,
+  );
 }
 
 /** Returns the plan for the embedded database. If there is none yet, none is created. */

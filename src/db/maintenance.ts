@@ -6,6 +6,8 @@ const limits = {
   busy: { deadRows: 600, walBytes: 12 * 1024 * 1024 },
   idle: { deadRows: 100, walBytes: 4 * 1024 * 1024 },
 };
+/** PostgreSQL stops after two billion transactions, unless the rows of every table, also of the catalog, were frozen since. */
+const maxAge = 20_000_000;
 /** A run starts after this many calls, so that it has little to do even if they are fast. */
 const callsPerRun = 100;
 /** A run also starts when there was no call for this long. */
@@ -17,19 +19,26 @@ export const walParameters = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=32M
 /** Lets the role of the service run the statements of the maintenance. Requests cannot: they begin with no permitted word. */
 export const maintenanceGrants = 'grant pg_maintain, pg_checkpoint to sitekeeper_app with inherit true, set false;';
 
-/** The WAL since the last checkpoint, and the dead rows of each table. A TOAST table is named by the table that it belongs to. */
+/**
+ * The WAL since the last checkpoint, the table that was not frozen for the most transactions, and the dead rows of each table. A
+ * TOAST table is named by the table that it belongs to.
+ */
 const measure = `
-  select pg_stat_force_next_flush()::text as target, 0::float8 as "deadRows",
+  select pg_stat_force_next_flush()::text as target, 0::float8 as "deadRows", 0::float8 as age,
          (pg_current_wal_lsn() - redo_lsn)::float8 as "walBytes" from pg_control_checkpoint()
   union all
+  (select '(freeze) ' || oid::regclass, 0, age(relfrozenxid)::float8, 0
+     from pg_class where relkind in ('r', 'm') and age(relfrozenxid) >= ${maxAge} order by age(relfrozenxid) desc limit 1)
+  union all
   select coalesce('(process_main false) ' || owner.oid::regclass, '(process_toast false) ' || pg_class.oid::regclass),
-         pg_stat_get_dead_tuples(pg_class.oid), 0
+         pg_stat_get_dead_tuples(pg_class.oid), 0, 0
     from pg_class left join pg_class owner on owner.reltoastrelid = pg_class.oid
    where pg_class.relkind in ('r', 't') and pg_stat_get_dead_tuples(pg_class.oid) >= ${limits.idle.deadRows}`;
 
 interface Growth {
   target: string;
   deadRows: number;
+  age: number;
   walBytes: number;
 }
 
@@ -91,9 +100,9 @@ async function measureGrowth(exec: PGlite['exec']): Promise<Growth[]> {
   return result.rows;
 }
 
-function chooseStatement({ target, deadRows, walBytes }: Growth, limit: (typeof limits)['idle']): string | undefined {
+function chooseStatement({ target, deadRows, age, walBytes }: Growth, limit: (typeof limits)['idle']): string | undefined {
   if (walBytes >= limit.walBytes) return 'checkpoint';
-  return deadRows >= limit.deadRows ? `vacuum ${target}` : undefined;
+  return deadRows >= limit.deadRows || age >= maxAge ? `vacuum ${target}` : undefined;
 }
 
 /** Observes every call to PGlite that takes its turn on the only connection: queries, scripts and transactions. */

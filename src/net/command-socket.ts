@@ -105,8 +105,6 @@ export async function isListening(path: string): Promise<'yes' | 'no' | 'never'>
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (isPathTooLong(error)) return 'never';
-    if (code === 'EACCES')
-      throw new OperatorError(`Only the user that runs the service, and root, may use ${path}. Run the command as that user.`);
     if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'ENOTSOCK'].includes(code)) return 'no';
     throw error;
   }

@@ -29,7 +29,7 @@ export async function openDatabase(
     );
     setTimeout(() => process.exit(1), exitDelayMs);
   };
-  const database = await openEmbedded(config.dataDirectory, entities, onPanic, log, options);
+  const database = await openEmbedded(config.dataDirectory, entities, { onPanic, log, ...options });
   log.info(`Using the embedded database in ${config.dataDirectory}`);
   return { database, secretKeys: config.secretKeys ?? readSecretKeys(config.dataDirectory) };
 }

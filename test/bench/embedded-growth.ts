@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-growth-'));
 
 const statements: { msg: string; ms: number }[] = [];
 const log = pino({ level: 'debug' }, { write: (line) => statements.push(JSON.parse(line)) });
-const database = await openEmbedded(join(folder, 'data'), entities, console.error, mode === 'off' ? undefined : log);
+const database = await openEmbedded(join(folder, 'data'), entities, { onPanic: console.error, log: mode === 'off' ? undefined : log });
 await createOwner(database, { email: 'owner@sitekeeper.localhost' });
 await database.asUser(1, (em) =>
   em.execute(`insert into websites (user_id, domain) select 1, 'w' || n || '.example' from generate_series(1, ${websites}) n`),

@@ -30,7 +30,7 @@ test('rejects --new-key in one line if SECRET_KEY is set', async () => {
 
 // One test, because each command starts the embedded database again.
 test('with the key in DATA_DIR, one command replaces the key and re-encrypts every secret', async () => {
-  const database = await openEmbedded(data, entities, () => {});
+  const database = await openEmbedded(data, entities);
   const [oldKey] = readSecretKeys(data);
   const oldCipher = new SecretCipher([oldKey as Buffer]);
   const userId = (await createUser(database, 'ada@example.com', undefined)) ?? 0;
@@ -52,7 +52,7 @@ test('with the key in DATA_DIR, one command replaces the key and re-encrypts eve
   expect([others, newKey?.equals(oldKey as Buffer), statSync(join(data, 'secret.key')).mode & 0o777]).toEqual([[], false, 0o600]);
   expect(readFileSync(join(data, 'secret.key'), 'utf8')).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
 
-  const reopened = await openEmbedded(data, entities, () => {});
+  const reopened = await openEmbedded(data, entities);
   const [row] = await reopened.asEngine((em) =>
     em.execute<{ secret: string }[]>(`select settings -> 'token' ->> 'encrypted' as secret from providers`),
   );

@@ -125,6 +125,11 @@ describe.runIf(server)('move', () => {
     for (const { name } of rows) expect([name, finished.printed]).toEqual([name, expect.stringMatching(rowsOf(name))]);
     expect(await schemaOf(ownerUrl)).toBe(await schemaOfFresh());
 
+    expect(await result(start(['serve']))).toEqual({
+      code: 1,
+      printed: `Cannot start. DATA_DIR is ${data}, which contains a database that was moved to a PostgreSQL server. Set DATABASE_URL to that server. To use the directory again, delete its file "moved".\n`,
+    });
+
     const serving = start(['serve', '--no-engine'], { ...service(), NET_ALLOW: '127.0.0.0/8' });
     const api = new ApiClient(await waitUntilListening(serving), { Authorization: `Bearer ${key}` });
     const { body } = await api.get('/api/providers');
@@ -187,7 +192,7 @@ describe.runIf(server)('move', () => {
     });
     expect(await result(start(['move', '--to', ownerUrl, '--login', 'sitekeeper_login'], { DATA_DIR: join(folder, 'none') }))).toEqual({
       code: 1,
-      printed: `There is no embedded database in ${join(folder, 'none')}. Set DATA_DIR to its directory.\n`,
+      printed: `There is no embedded database in ${join(folder, 'none')}. Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.\n`,
     });
   }, 240_000);
 
@@ -205,7 +210,7 @@ describe.runIf(server)('move', () => {
 
 /** Creates an embedded database with rows in every table, many websites and some large ones. */
 async function fillDirectory(data: string): Promise<{ key: string; lastWebsite: number }> {
-  const database = await openEmbedded(data, entities, () => {});
+  const database = await openEmbedded(data, entities);
   const service = await startService({}, { database });
   const { id, api } = await createUserWithRows(service);
   await api.post('/api/providers', { json: { provider_type: 'telegram', chat_id: '1', token } });

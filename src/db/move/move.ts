@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { withLogin } from '../../config/postgres-url.ts';
 import { OperatorError } from '../../errors.ts';
 import { explainConnectionError } from '../connection-error.ts';
-import { openEmbeddedAsOwner } from '../embedded.ts';
+import { markAsMoved, openEmbeddedAsOwner } from '../embedded.ts';
 import { migratePostgres } from '../postgres.ts';
 import { type OwnerQuery, parentsFirst, quote, readSequences, readTables, type Table } from './catalog.ts';
 import { MoveTarget, textFormat } from './target.ts';
@@ -54,6 +54,7 @@ export async function moveToPostgres({ folder, ownerUrl, setting, login, restart
     for (const table of tables) await copyRows(source, target, table, print);
     for (const table of tables) await verifyRows(source, target, table, print);
     await copySequences(source, target.query);
+    markAsMoved(folder);
     await target.finish();
   } catch (error) {
     if (!target.isLost && !isConnectionEnded(error)) throw error;

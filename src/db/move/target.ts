@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { OperatorError } from '../../errors.ts';
-import { explainConnectionError } from '../connection-error.ts';
 import { Hosts } from '../hosts.ts';
 import { isMoveUnfinished, unfinishedMove } from '../unfinished-move.ts';
 import { type OwnerQuery, quote, readTables, type Table } from './catalog.ts';
@@ -31,16 +30,7 @@ export class MoveTarget {
     });
   }
 
-  /** Connects, or throws an error that names the URL of the move. */
   static async connect(ownerUrl: string): Promise<MoveTarget> {
-    try {
-      return await MoveTarget.#connect(ownerUrl);
-    } catch (error) {
-      throw explainConnectionError(error, '--to');
-    }
-  }
-
-  static async #connect(ownerUrl: string): Promise<MoveTarget> {
     decodeURIComponent(ownerUrl); // Throws if a % is not encoded, as the migrations would after the move has begun.
     const hosts = new Hosts(ownerUrl);
     const client = new hosts.Client({

@@ -50,7 +50,7 @@ export async function startAbusedService({ users: count, settings = {}, args = [
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-abuse-'));
   const isEmbedded = 'snapshot' in inject('source');
   const server = isEmbedded ? undefined : await createDatabase();
-  const open = () => (server ? Promise.resolve(server) : openEmbedded(join(folder, 'data'), entities, () => {}));
+  const open = () => (server ? Promise.resolve(server) : openEmbedded(join(folder, 'data'), entities));
   const users: AbusedUser[] = [];
 
   const database = await open();
