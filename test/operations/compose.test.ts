@@ -23,6 +23,9 @@ interface ComposeService {
   healthcheck?: object;
   read_only?: boolean;
   cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  stop_grace_period?: string;
 }
 
 const compose: { services: Record<string, ComposeService>; volumes: Record<string, unknown> } = parse(readText('compose.yaml'), {
@@ -69,8 +72,18 @@ test.each(services)('%s in compose.yaml refers to what exists', (_, { env_file, 
   expect(sources.filter((source) => !(source.startsWith('.') ? existsSync(join(folder, source)) : source in compose.volumes))).toEqual([]);
 });
 
-test.each(['migrate', 'serve', 'worker'])('%s in compose.yaml is read-only, has no capabilities, and only settings that exist', (name) => {
-  const { read_only, cap_drop, environment = {} } = compose.services[name] ?? {};
-  expect([read_only, cap_drop]).toEqual([true, ['ALL']]);
+const unprivileged = { read_only: true, cap_drop: ['ALL'] };
+
+test.each([
+  ['migrate', { ...unprivileged, security_opt: ['no-new-privileges:true'] }],
+  ['serve', { ...unprivileged, security_opt: ['no-new-privileges:true'] }],
+  ['worker', { ...unprivileged, cap_add: ['NET_RAW'] }], // For fping, which gains it when it starts.
+])('%s in compose.yaml has no more privileges than it needs, and only settings that exist', (name, expected) => {
+  const { read_only, cap_drop, cap_add, security_opt, environment = {} } = compose.services[name] ?? {};
+  expect({ read_only, cap_drop, cap_add, security_opt }).toEqual(expected);
   expect(unknownSettings(Object.keys(environment))).toEqual([]);
+});
+
+test.each(['serve', 'worker'])('%s in compose.yaml has time to stop, which takes up to 9 seconds', (name) => {
+  expect(Number.parseInt(compose.services[name]?.stop_grace_period ?? '', 10)).toBeGreaterThan(9);
 });

@@ -112,11 +112,12 @@ test.each(pods)('%s runs as an unprivileged user on a read-only file system', (n
 /** After SIGTERM, a process exits within this time (src/runtime/shutdown.ts). */
 const shutdownSeconds = 9;
 
+/** Proxies need a moment to notice that a pod no longer serves requests. Nothing connects to a worker. */
 test.each([
-  ['serve', 'http', 3000],
-  ['worker', 'metrics', 9464],
-])('the pods of %s are probed on the port %s, and have time to stop', (component, portName, port) => {
-  const { replicas, selector, template } = find('Deployment', `sitekeeper-${component}`).spec;
+  ['serve', 'http', 3000, 5],
+  ['worker', 'metrics', 9464, 0],
+])('the pods of %s are probed on the port %s, are replaced without a gap, and have time to stop', (component, portName, port, pause) => {
+  const { replicas, selector, strategy, template } = find('Deployment', `sitekeeper-${component}`).spec;
   const { spec, metadata }: Pod = template;
   const [{ ports = [], args, lifecycle, startupProbe, readinessProbe, livenessProbe }] = spec.containers;
   expect([replicas, args[0]]).toEqual([2, component]);
@@ -128,7 +129,9 @@ test.each([
   const scraped = ports.find(({ name }) => name === 'metrics')?.containerPort;
   expect(metadata.annotations?.['prometheus.io/port']).toBe(String(scraped));
   expect(find('ConfigMap', 'sitekeeper').data?.METRICS_PORT).toBe(String(scraped));
+  expect(strategy).toEqual({ rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
   const preStopSeconds = Number(lifecycle?.preStop.exec.command[1] ?? 0);
+  expect(preStopSeconds).toBe(pause);
   expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(preStopSeconds + shutdownSeconds);
 });
 
