@@ -1,44 +1,64 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { OutageLog } from '../../src/telemetry/outage-log.ts';
 
-function createOutageLog({ quietMs, reminderMs }: { quietMs: number; reminderMs: number }) {
-  const lines: Record<string, unknown>[] = [];
-  const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  return { outage: new OutageLog(log, { began: 'gone', continues: 'still gone', ended: 'back', quietMs, reminderMs }), lines };
-}
+const quietMs = 1000;
+const reminderMs = 60_000;
+let outage: OutageLog;
+let lines: Record<string, unknown>[];
 
-test('logs nothing without a failure', async () => {
-  const { outage, lines } = createOutageLog({ quietMs: 0, reminderMs: 0 });
+beforeEach(() => {
+  vi.useFakeTimers();
+  lines = [];
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  outage = new OutageLog(log, { began: 'gone', continues: 'still gone', ended: 'back', quietMs, reminderMs });
+});
+afterEach(() => void vi.useRealTimers());
+
+const messages = () => lines.map(({ msg }) => msg);
+
+test('logs nothing without a failure', () => {
   outage.succeeded();
-  await delay(20);
+  vi.advanceTimersByTime(reminderMs);
   expect(lines).toEqual([]);
 });
 
-test('logs many failures in one line, and the end in another', async () => {
-  const { outage, lines } = createOutageLog({ quietMs: 1, reminderMs: 60_000 });
+test('logs many failures in one line, and the end in another', () => {
   for (let n = 0; n < 100; n++) outage.failed('connection refused');
   for (let n = 0; n < 100; n++) outage.succeeded();
-  const ended = { level: 40, since: expect.any(String), until: expect.any(String), failures: 100, msg: 'back' };
-  await expect.poll(() => lines).toEqual([{ level: 40, reason: 'connection refused', msg: 'gone' }, ended]);
+  expect(lines).toEqual([{ level: 40, reason: 'connection refused', msg: 'gone' }]);
+  vi.advanceTimersByTime(reminderMs);
+  expect(lines.slice(1)).toEqual([{ level: 40, since: expect.any(String), until: expect.any(String), failures: 100, msg: 'back' }]);
 });
 
-test('reminds of an outage that lasts, and says since when it lasts', async () => {
-  const { outage, lines } = createOutageLog({ quietMs: 60_000, reminderMs: 50 });
+test('logs the next outage like the first one', () => {
+  for (const failures of [1, 2]) {
+    for (let n = 0; n < failures; n++) outage.failed('connection refused');
+    outage.succeeded();
+    vi.advanceTimersByTime(quietMs);
+    expect(lines.at(-1)).toMatchObject({ failures });
+  }
+  expect(messages()).toEqual(['gone', 'back', 'gone', 'back']);
+});
+
+test('reminds of an outage that lasts, and says since when it lasts', () => {
   outage.failed('first');
-  await delay(60);
+  vi.advanceTimersByTime(reminderMs - 1);
   outage.failed('second');
+  expect(messages()).toEqual(['gone']);
+  vi.advanceTimersByTime(1);
   outage.failed('third');
-  expect(lines.slice(1)).toEqual([{ level: 40, reason: 'second', since: expect.any(String), failures: 2, msg: 'still gone' }]);
+  outage.failed('fourth');
+  expect(lines.slice(1)).toEqual([{ level: 40, reason: 'third', since: expect.any(String), failures: 3, msg: 'still gone' }]);
 });
 
-test('successes between failures do not end an outage', async () => {
-  const { outage, lines } = createOutageLog({ quietMs: 10_000, reminderMs: 60_000 });
+test('successes between failures do not end an outage', () => {
   for (let n = 0; n < 20; n++) {
     outage.failed('too many connections');
     outage.succeeded();
-    await delay(5);
+    vi.advanceTimersByTime(quietMs - 1);
   }
-  expect(lines).toHaveLength(1);
+  expect(messages()).toEqual(['gone']);
+  vi.advanceTimersByTime(1);
+  expect(messages()).toEqual(['gone', 'back']);
 });
