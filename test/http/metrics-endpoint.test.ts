@@ -133,6 +133,21 @@ test('the port of the metrics serves health checks without a token', async () =>
   }
 });
 
+test('however often /readyz is requested, the database is asked once a second', async () => {
+  await start({ host });
+  let checks = 0;
+  const checkReadiness = async () => {
+    checks++;
+    return undefined;
+  };
+  const separate = await serveMetrics(createMetrics().registry, { host, port: 0 }, { ...deps, checkReadiness });
+  const startMs = performance.now();
+  await Promise.all(Array.from({ length: 50 }, () => fetch(`${separate.url}/readyz`)));
+  const seconds = (performance.now() - startMs) / 1000;
+  await separate.close();
+  expect(checks).toBeLessThanOrEqual(1 + Math.floor(seconds));
+});
+
 test('the error about a used port names the settings to change', async () => {
   const { port } = new URL(await start({ host }));
   const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, deps);
@@ -141,14 +156,13 @@ test('the error about a used port names the settings to change', async () => {
   );
 });
 
-test('while the database is unavailable, the metrics respond, with NaN for what is in the database', async () => {
+test.each([
+  ['fails', () => Promise.reject(new Error('unavailable'))],
+  ['does not respond', () => new Promise<never>(() => {})],
+])('while the database %s, the metrics respond, with NaN for what is in the database', async (_, asEngine) => {
   await start({ host });
   const metrics = createMetrics();
-  registerMetrics(metrics, {
-    ...service.database,
-    connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
-    asEngine: () => Promise.reject(new Error('unavailable')),
-  });
+  registerMetrics(metrics, { ...service.database, connections: () => ({ busy: 0, idle: 0, waiting: 0 }), asEngine });
   const text = await metrics.registry.metrics();
   expect(text).toMatch(/^sitekeeper_outbox_alerts Nan$/im);
   expect(text).toMatch(/^sitekeeper_oldest_due_check_seconds Nan$/im);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { generateKey } from '../../src/auth/api-key.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 import { collectOutput, inheritedVariables, run, waitUntilListening } from '../support/process.ts';
 
@@ -82,11 +83,12 @@ test('on a terminal, a request is one line with method, path, status and duratio
   await service.ended;
 });
 
-test('lines have a priority if standard output is the journal, and otherwise not', async () => {
+test('lines have a priority if standard output is the journal, and otherwise not; both without keys', async () => {
+  const key = generateKey();
   const script = `
     import { createLog } from ${JSON.stringify(join(import.meta.dirname, '../../src/telemetry/log.ts'))};
     const log = createLog({ logLevel: 'trace' }, 'serve');
-    for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) log[level](level);
+    for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) log[level]({ path: '/${key}' }, level);
   `;
   const logTo = async (file: string, journal?: string) => {
     const descriptor = openSync(join(folder, file), 'w');
@@ -94,7 +96,9 @@ test('lines have a priority if standard output is the journal, and otherwise not
     const env = { ...inheritedVariables(), JOURNAL_STREAM: journal ?? `${dev}:${ino}` };
     const args = ['--no-warnings', '--input-type=module', '-e', script];
     expect(await collectOutput(spawn(process.execPath, args, { env, stdio: ['ignore', descriptor, 'inherit'] })).ended).toBe(0);
-    return readFileSync(join(folder, file), 'utf8').trim().split('\n');
+    const text = readFileSync(join(folder, file), 'utf8');
+    expect(text).not.toContain(key);
+    return text.trim().split('\n');
   };
   const lines = await logTo('journal');
   expect(lines.map((line) => line.slice(0, 3))).toEqual(['<7>', '<7>', '<6>', '<4>', '<3>', '<2>']);
