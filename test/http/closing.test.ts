@@ -12,7 +12,7 @@ async function startServer() {
   const handled: string[] = [];
   server.setHandler((request, response) => {
     handled.push(request.url ?? '');
-    request.resume().on('end', () => response.end('ok'));
+    request.resume().on('end', () => setTimeout(() => response.end('ok'), request.url === '/slow' ? 1500 : 0));
   });
   onTestFinished(() => server.close());
   return { ...server, handled, port: Number(new URL(server.url).port) };
@@ -58,6 +58,17 @@ test('handles the next request of an idle connection, and refuses new connection
   expect(text().match(/^Connection: .*(?=\r)/gm)).toEqual(['Connection: keep-alive', 'Connection: close']);
   await closing;
   expect(server.handled).toEqual(['/before', '/after']);
+});
+
+test('finishes a request that takes longer than connections may be idle', async () => {
+  const server = await startServer();
+  const { socket, text, closed } = await open(server.port);
+  post(socket, '/slow');
+  await expect.poll(() => server.handled, { timeout: 10_000 }).toEqual(['/slow']);
+  server.drain();
+  await server.close(200);
+  await closed;
+  expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*ok$/s);
 });
 
 test('closes idle connections after the given time, and at once without one', async () => {
