@@ -306,13 +306,16 @@ async function record(providerId: number, send: Send) {
         text: text.replace(body.request_id, '…').replace(`Provider ${providerId} `, 'Provider … '),
         headers: [...headers].filter(([name]) => !variable.includes(name)),
       },
-      statements: [...query.mock.calls.map(([statement]) => withoutValues(statement)), ...pipelined],
+      statements: [...query.mock.calls.map(([statement]) => withoutValues(statement)).filter((text) => text !== heartbeat), ...pipelined],
     };
   } finally {
     query.mockRestore();
     queryOfUser.mockRestore();
   }
 }
+
+/** The connection for notifications sends this every few seconds. */
+const heartbeat = 'select 1';
 
 /** The texts of a pipelined query are recorded separately, because it does not show them. */
 function withoutValues(statement: unknown): string {

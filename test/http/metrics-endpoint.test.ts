@@ -5,7 +5,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { serveMetrics } from '../../src/http/metrics-endpoint.ts';
 import { registerMetrics } from '../../src/runtime/telemetry.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, registerRedisMetric } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
@@ -93,6 +93,17 @@ test('shows how long the monitor that waits longest has been due, also if the pr
   await schedule('abandoned', "now() - interval '5 minutes'"); // Its lease expired long ago, and it still has its token.
   expect(await oldestDue()).toBeGreaterThanOrEqual(300);
   expect(await oldestDue()).toBeLessThan(330);
+});
+
+test('in a cluster, values that every worker reads from the database count once, and one worker without Redis counts', async () => {
+  await start({ host });
+  const metrics = createMetrics();
+  registerMetrics(metrics, service.database);
+  registerRedisMetric(metrics, () => true);
+  const aggregatorOf = (name: string) => (metrics.registry.getSingleMetric(name) as { aggregator?: string } | undefined)?.aggregator;
+  for (const name of ['sitekeeper_outbox_alerts', 'sitekeeper_outbox_oldest_seconds', 'sitekeeper_oldest_due_check_seconds'])
+    expect([name, aggregatorOf(name)]).toEqual([name, 'max']);
+  expect(aggregatorOf('sitekeeper_redis_available')).toBe('min');
 });
 
 test('however often the metrics are collected, the database is read once in a few seconds', async () => {
