@@ -1,5 +1,5 @@
 // `sitekeeper backup` while the service writes. Every backup must open, be intact, and contain what was acknowledged before it.
-import { cpSync, readdirSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { amcheck } from '@electric-sql/pglite/contrib/amcheck';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -59,6 +59,10 @@ function startWriting({ api }: RunningService) {
 async function verifyBackup(name: string): Promise<Set<string>> {
   const copy = join(deployment.folder, `${name}-copy`);
   cpSync(join(deployment.folder, name), copy, { recursive: true });
+  // Without the label, PostgreSQL would replay the WAL from the last checkpoint, which may be later than the first copied file.
+  const label = readFileSync(join(copy, 'postgres/backup_label'), 'utf8');
+  const [, firstSegment = ''] = /^START WAL LOCATION: \S+ \(file (\w+)\)$/m.exec(label) ?? [];
+  expect(readdirSync(join(copy, 'postgres/pg_wal'))).toContain(firstSegment);
   const pglite = await startPglite({ dataDir: join(copy, 'postgres'), extensions: { amcheck } });
   try {
     await pglite.exec('create extension amcheck');
@@ -107,6 +111,7 @@ test('backups under load are intact and contain every acknowledged write; a serv
     code: 1,
     printed: `${deployment.folder}/data/postgres/inside is inside the database. Name a folder in another place.\n`,
   });
+  expect(readdirSync(deployment.folder).filter((file) => file.includes('.unfinished-'))).toEqual([]);
   service.child.kill('SIGKILL'); // A restore after a disaster.
   await service.ended;
   for (const [n, domains] of before.entries()) {
