@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigError, readConfig, settingNames } from '../../src/config/config.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ConfigError, forgetOwnerLogin, readConfig, settingNames } from '../../src/config/config.ts';
 import { secretSettings } from '../../src/config/secret-files.ts';
 
 let folder: string;
@@ -55,6 +55,20 @@ test('follows a symbolic link, as Kubernetes creates them', () => {
 test('an empty variable counts as not set', () => {
   expect(readConfig({ METRICS_TOKEN_FILE: '', METRICS_TOKEN: token }).metrics.token).toBe(token);
   expect(readConfig({ METRICS_TOKEN_FILE: fileWith(token), METRICS_TOKEN: '' }).metrics.token).toBe(token);
+});
+
+test('the login of the owner is forgotten, and so is the path of the file that contains it', () => {
+  vi.stubEnv('MIGRATE_DATABASE_URL', 'postgres://owner@db/sitekeeper');
+  vi.stubEnv('MIGRATE_DATABASE_URL_FILE', '/run/secrets/owner');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const config = readConfig({
+    DATABASE_URL: 'postgres://app@db/sitekeeper',
+    MIGRATE_DATABASE_URL_FILE: fileWith('postgres://owner@db/sitekeeper'),
+    SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  });
+  expect(config).toHaveProperty('migrateDatabaseUrl');
+  expect(forgetOwnerLogin(config)).not.toHaveProperty('migrateDatabaseUrl');
+  expect(Object.keys(process.env).filter((name) => name.startsWith('MIGRATE_'))).toEqual([]);
 });
 
 describe('is rejected in one line that names the setting and the path, and not the content:', () => {

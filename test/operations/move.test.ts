@@ -163,7 +163,7 @@ describe.runIf(server)('move', () => {
     expect([again.code, again.printed]).toEqual([0, expect.stringContaining('Deleted what an unfinished move has copied.\n')]);
   }, 240_000);
 
-  test('refuses a target with rows, with other tables, or of another move, and a data directory in use, and changes nothing', async () => {
+  test('refuses a target with rows, with other tables, in use, or of another move, and a data directory in use, and changes nothing', async () => {
     const refusal = async () => {
       const schema = await schemaOf(ownerUrl);
       const { code, printed } = await move();
@@ -180,6 +180,12 @@ describe.runIf(server)('move', () => {
     await target.query(`create table unfinished_move (source text, progress jsonb); insert into unfinished_move values ('other', '{}')`);
     expect(await refusal()).toBe('The database contains an unfinished move from another data directory. Use an empty database.\n');
     await target.query('drop table unfinished_move');
+    await target.query(`set application_name = 'sitekeeper'`);
+    expect(await refusal()).toBe('A Sitekeeper process uses the database. Stop it, and use an empty database.\n');
+    await target.query('reset application_name');
+    await target.query(`select pg_advisory_lock(hashtext('sitekeeper move'))`);
+    expect(await refusal()).toBe('Another "sitekeeper move" copies into this database. Wait until it has finished.\n');
+    await target.query(`select pg_advisory_unlock(hashtext('sitekeeper move'))`);
     const unlock = lockDirectory(data);
     try {
       expect(await refusal()).toMatch(/^The data directory .* is in use by another process\. [^\n]*\n$/);
@@ -194,6 +200,15 @@ describe.runIf(server)('move', () => {
       code: 1,
       printed: `There is no embedded database in ${join(folder, 'none')}. Set DATA_DIR to its directory, or DATABASE_URL if the service uses PostgreSQL.\n`,
     });
+  }, 240_000);
+
+  test('refuses a target whose tables have other columns', async () => {
+    await migratePostgres(ownerUrl, serviceUrl(ownerUrl));
+    await target.query('alter table websites add column extra integer');
+    expect(await move()).toEqual({ code: 1, printed: expect.stringMatching(/^The tables of the two databases differ\. [^\n]*\n$/) });
+    expect(await result(start(['serve'], service()))).toEqual({ code: 1, printed: `Cannot start. ${unfinished}` });
+    await target.query('alter table websites drop column extra');
+    expect(await move()).toMatchObject({ code: 0 });
   }, 240_000);
 
   async function schemaOfFresh(): Promise<string> {

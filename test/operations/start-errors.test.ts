@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ownCheckout, runCommand } from '../cli/run-command.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
@@ -140,6 +141,23 @@ describe.runIf(server)('on PostgreSQL', () => {
     expect(command).toEqual({ code: 1, printed: expect.stringMatching(message) });
     expect(serve).toEqual({ code: 1, printed: `Cannot start. ${command.printed}` });
     expect(command.printed.trim()).not.toContain('\n');
+  });
+
+  test('a server that accepts no more connections is explained', async () => {
+    const name = `sitekeeper_full_${process.pid}`;
+    const admin = new pg.Client({ connectionString: server });
+    await admin.connect();
+    await admin.query(`create database ${name} connection limit 0`);
+    try {
+      const settings = { DATABASE_URL: serviceUrl(databaseUrl(server, name)), SECRET_KEY: Buffer.alloc(32, 1).toString('base64') };
+      expect(await runCommand(folder, ['user', 'list'], { settings })).toEqual({
+        code: 1,
+        printed: expect.stringMatching(/^PostgreSQL accepts no more connections for DATABASE_URL: too many connections .*\n$/),
+      });
+    } finally {
+      await admin.query(`drop database ${name}`);
+      await admin.end();
+    }
   });
 
   test('the owner login that is wrong is named as MIGRATE_DATABASE_URL', async () => {
