@@ -7,6 +7,7 @@ import { type Config, ConfigError, forgetOwnerLogin, workerVariable } from '../c
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { createLog } from '../telemetry/log.ts';
 import { clusterMetrics } from './cluster-metrics.ts';
+import { clusterReadiness } from './cluster-readiness.ts';
 import { onShutdown } from './shutdown.ts';
 
 /** Limits how often a worker that cannot start is restarted. */
@@ -27,6 +28,7 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ serialization: 'advanced' }); // JSON would turn a metric that is NaN into null.
   const metricsSource = clusterMetrics();
+  const checkReadiness = () => clusterReadiness([...readyWorkers]);
   const { port, ...rest } = config.metrics;
   const metricsServer = port === undefined ? undefined : await serveMetrics(metricsSource, { ...rest, port }, { log, checkReadiness });
   let boundPort = config.port;
@@ -46,17 +48,13 @@ export async function serveInWorkers(config: Config, count: number): Promise<voi
   });
   onShutdown(async (reason) => {
     stopping = true;
+    metricsServer?.drain();
     const codes = await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && stopWorker(worker, reason)));
     await metricsServer?.close();
     if (codes.some((code) => code)) throw new Error('Some workers exited before they finished their in-flight requests');
   }, log);
   await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2)));
   if (!stopping) log.info(`${count} workers are ready`);
-}
-
-/** The workers know whether the database responds: /readyz on the port of the APIs shows that. */
-async function checkReadiness(): Promise<string | undefined> {
-  return readyWorkers.size > 0 ? undefined : 'no worker serves requests yet';
 }
 
 /** Whether other workers already listen on the port. */

@@ -5,6 +5,7 @@ import { createOwner } from '../accounts/owner.ts';
 import { createApp } from '../app.ts';
 import { expiredRows } from '../auth/expired-rows.ts';
 import { type Config, forgetOwnerLogin } from '../config/config.ts';
+import { databaseReadiness } from '../db/database.ts';
 import { startRetention } from '../db/retention.ts';
 import { chooseAddress } from '../http/port.ts';
 import { type HttpServer, listen } from '../http/server.ts';
@@ -15,6 +16,7 @@ import { createLog } from '../telemetry/log.ts';
 import { registerRedisMetric } from '../telemetry/metrics.ts';
 import { reportReady, sharesPort } from './cluster.ts';
 import { workerMetrics } from './cluster-metrics.ts';
+import { reportReadiness } from './cluster-readiness.ts';
 import { startCommandService } from './command-service.ts';
 import { openDatabase } from './open-database.ts';
 import { onShutdown } from './shutdown.ts';
@@ -59,6 +61,7 @@ export async function serve(initial: Config, { withEngine }: { withEngine: boole
     await Promise.all([telemetry.close(), limiters.close(), database.close()]);
   }, log);
   releaseStartupMemory(log);
+  reportReadiness(() => databaseReadiness(opened));
   reportReady();
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { Deployment, kill, type RunningService } from '../faults/support/deployment.ts';
 import { send } from '../faults/support/load.ts';
+import { startProxy } from '../faults/support/proxy.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
 
@@ -124,6 +125,33 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
     await waitUntilExited(workers);
+  });
+
+  test('the metrics port is ready only while a worker responds and its database does', async () => {
+    const proxy = await startProxy(urlOf(database));
+    try {
+      const service = await serveWithWorkers(2, { METRICS_PORT: '0', DATABASE_URL: proxy.url });
+      const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
+      const readiness = async () => {
+        const response = await fetch(new URL('/readyz', metrics));
+        return [response.status, await response.json()];
+      };
+      const notReady = (reason: string) => [503, { status: 'not ready', reason }];
+      const [first = 0, second = 0] = await workersOf(service);
+      process.kill(first, 'SIGSTOP');
+      expect(await readiness()).toEqual([200, { status: 'ready' }]);
+      process.kill(second, 'SIGSTOP');
+      await vi.waitFor(async () => expect(await readiness()).toEqual(notReady('no worker responds')), { timeout: 10_000 });
+      for (const worker of [first, second]) process.kill(worker, 'SIGCONT');
+      await vi.waitFor(async () => expect((await readiness())[0]).toBe(200), { timeout: 10_000 });
+      proxy.silence(/./);
+      const reason = 'the database does not respond, or a migration is missing';
+      await vi.waitFor(async () => expect(await readiness()).toEqual(notReady(reason)), { timeout: 30_000 });
+      expect((await fetch(new URL('/healthz', metrics))).status).toBe(200);
+      await kill(service);
+    } finally {
+      await proxy.close();
+    }
   });
 
   test('the workers exit when the primary is killed', async () => {
