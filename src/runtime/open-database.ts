@@ -49,7 +49,9 @@ async function openServer(url: string, { migrateDatabaseUrl, databasePoolSize }:
     return open();
   }
   const database = await open().catch((error: Error) => {
-    throw isRoleMissing(error) ? notMigrated(`${error.message}, or its login was not granted the roles of the service`) : error;
+    throw isRoleMissing(error)
+      ? notMigrated(`its roles do not exist, or are not granted to the login of the service (${error.message})`)
+      : error;
   });
   const missing = await database.missingMigrations();
   if (missing.length === 0) return database;
@@ -72,6 +74,6 @@ function isRoleMissing(error: unknown): boolean {
 
 function notMigrated(reason: string): Error {
   return new Error(
-    `The database is not migrated to this version: ${reason}. Set MIGRATE_DATABASE_URL to the login of the database owner, or run "sitekeeper migrate" with that setting.`,
+    `The database is not migrated to this version: ${reason}. Run "sitekeeper migrate" with MIGRATE_DATABASE_URL set to the login of the database owner.`,
   );
 }

@@ -72,7 +72,7 @@ describe.runIf(server)('on PostgreSQL', () => {
       const key = generateKey();
       await expectRefusal(
         { DATABASE_URL: login },
-        /^Cannot start\. The database is not migrated to this version: [^\n]*MIGRATE_DATABASE_URL/,
+        /^Cannot start\. The database is not migrated to this version: its roles [^\n]+\(.*"sitekeeper_app".*\)\. Run [^\n]*\n$/,
       );
       const settings = { DATABASE_URL: login, MIGRATE_DATABASE_URL: url, OWNER_API_KEY: key };
       for (const given of [settings, { DATABASE_URL: login }]) {
@@ -87,7 +87,7 @@ describe.runIf(server)('on PostgreSQL', () => {
       await owner.end();
       await expectRefusal(
         { DATABASE_URL: login },
-        /^Cannot start\. The database is not migrated to this version: 0001_baseline did not run\. Set MIGRATE_DATABASE_URL/,
+        /^Cannot start\. The database is not migrated to this version: 0001_baseline did not run\. Run "sitekeeper migrate" with MIGRATE_DATABASE_URL/,
       );
     });
   });
