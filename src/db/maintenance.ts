@@ -20,15 +20,15 @@ export const walParameters = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=32M
 export const maintenanceGrants = 'grant pg_maintain, pg_checkpoint to sitekeeper_app with inherit true, set false;';
 
 /**
- * The WAL since the last checkpoint, the table that was not frozen for the most transactions, and the dead rows of each table. A
+ * The WAL since the last checkpoint, the tables that were not frozen for many transactions, and the dead rows of each table. A
  * TOAST table is named by the table that it belongs to.
  */
 const measure = `
   select pg_stat_force_next_flush()::text as target, 0::float8 as "deadRows", 0::float8 as age,
          (pg_current_wal_lsn() - redo_lsn)::float8 as "walBytes" from pg_control_checkpoint()
   union all
-  (select '(freeze) ' || oid::regclass, 0, age(relfrozenxid)::float8, 0
-     from pg_class where relkind in ('r', 'm') and age(relfrozenxid) >= ${maxAge} order by age(relfrozenxid) desc limit 1)
+  select '(freeze) ' || oid::regclass, 0, age(relfrozenxid)::float8, 0
+    from pg_class where relkind = 'r' and age(relfrozenxid) >= ${maxAge}
   union all
   select coalesce('(process_main false) ' || owner.oid::regclass, '(process_toast false) ' || pg_class.oid::regclass),
          pg_stat_get_dead_tuples(pg_class.oid), 0, 0

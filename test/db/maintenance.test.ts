@@ -7,7 +7,7 @@ const log = pino({ level: 'silent' });
 /** The statements that were executed, and how many times the growth was measured. */
 let executed: string[];
 let measured: number;
-let growth: { target: string; deadRows: number; walBytes: number }[];
+let growth: { target: string; deadRows: number; age: number; walBytes: number }[];
 let pglite: PGlite;
 
 beforeEach(() => {
@@ -47,9 +47,9 @@ test('runs at the start, whenever there was no call for half a second, and after
 
 test('does less while calls wait than while none does', async () => {
   growth = [
-    { target: '', deadRows: 0, walBytes: 5 * 1024 * 1024 },
-    { target: 'few', deadRows: 100, walBytes: 0 },
-    { target: 'many', deadRows: 600, walBytes: 0 },
+    { target: '', deadRows: 0, age: 0, walBytes: 5 * 1024 * 1024 },
+    { target: 'few', deadRows: 100, age: 0, walBytes: 0 },
+    { target: 'many', deadRows: 600, age: 0, walBytes: 0 },
   ];
   const stop = await startMaintenance(pglite, exec, log);
   expect(executed.splice(0)).toEqual(['checkpoint', 'vacuum few', 'vacuum many']);
