@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 
 /** A limit is checked in every request, so a slower reply is worth less than an answer from the memory of this process. */
 export const maxReplyMs = 250;
@@ -14,8 +14,13 @@ const stableMs = 30_000;
 export class PromptRedis extends Redis {
   /** Why the last connection ended. */
   isTooSlow = false;
+  readonly #onScriptResult: (error?: Error) => void;
 
-  constructor(url: string) {
+  /**
+   * `onScriptResult` is called after each script, which limits count with: without an error if it ran, or with the one that the
+   * server returned, such as "READONLY" of a replica or "OOM" of a full server.
+   */
+  constructor(url: string, onScriptResult: (error?: Error) => void) {
     let failures = 0;
     let readyAtMs: number | undefined;
     super(url, {
@@ -29,6 +34,7 @@ export class PromptRedis extends Redis {
         return pauseMs * (0.75 + Math.random() / 2); // Processes do not all come back at the same time.
       },
     });
+    this.#onScriptResult = onScriptResult;
     this.on('ready', () => {
       readyAtMs = performance.now();
       this.isTooSlow = false;
@@ -45,7 +51,18 @@ export class PromptRedis extends Redis {
       clearTimeout(timer);
     };
     command.promise.then(settle, settle);
+    if (/^eval/i.test(command.name)) this.#watchScript(command.promise);
     return sent;
+  }
+
+  #watchScript(result: Promise<unknown>) {
+    result.then(
+      () => this.#onScriptResult(),
+      (error: Error) => {
+        // A server that does not know the script yet gets it with the next command.
+        if (error instanceof ReplyError && !error.message.startsWith('NOSCRIPT')) this.#onScriptResult(error);
+      },
+    );
   }
 
   #giveUp() {

@@ -3,21 +3,33 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { BoundedMemoryLimiter, type Limiters } from './limiters.ts';
 import { maxReplyMs, PromptRedis } from './prompt-redis.ts';
 
-/** Limiters that count in Redis or Valkey, shared by all processes. While Redis does not respond, each process counts on its own. */
+/**
+ * Limiters that count in Redis or Valkey, shared by all processes. While Redis does not respond, or responds with errors, each
+ * process counts on its own.
+ */
 export function redisLimiters(url: string, log: Logger): Limiters {
-  const redis = new PromptRedis(url);
   let closing = false;
   let available: boolean | undefined;
-  redis.on('error', () => {}); // A 'close' event follows, also after a failed attempt to connect.
-  redis.on('ready', () => {
-    if (available === false) log.warn('Redis is reachable again: limits are shared by all processes');
+  let isRejecting = false;
+  const becomeAvailable = () => {
+    if (available === false) log.warn('Redis is available again: limits are shared by all processes');
     available = true;
-  });
-  redis.on('close', () => {
-    const what = redis.isTooSlow ? `does not respond within ${maxReplyMs} ms` : 'is unreachable';
+  };
+  const becomeUnavailable = (what: string) => {
     if (available !== false && !closing) log.warn(`Redis ${what}: each process enforces limits on its own until it is back`);
     available = false;
+  };
+  const redis = new PromptRedis(url, (error) => {
+    isRejecting = error !== undefined;
+    if (error) becomeUnavailable(`responds with an error (${error.message.slice(0, 100)})`);
+    else becomeAvailable();
   });
+  redis.on('error', () => {}); // A 'close' event follows, also after a failed attempt to connect.
+  redis.on('ready', () => {
+    // A server that responded with an error is available only when a script has run.
+    if (!isRejecting) becomeAvailable();
+  });
+  redis.on('close', () => becomeUnavailable(redis.isTooSlow ? `does not respond within ${maxReplyMs} ms` : 'is unreachable'));
   return {
     create(name, points, seconds) {
       const options = { keyPrefix: `sitekeeper:${name}`, points, duration: seconds };

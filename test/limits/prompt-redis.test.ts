@@ -8,7 +8,7 @@ import { redisLimiters } from '../../src/limits/redis-limiters.ts';
 
 const tooSlow = 'Redis does not respond within 250 ms: each process enforces limits on its own until it is back';
 const unreachable = 'Redis is unreachable: each process enforces limits on its own until it is back';
-const back = 'Redis is reachable again: limits are shared by all processes';
+const back = 'Redis is available again: limits are shared by all processes';
 
 /** A server that looks ready to each client that connects. While it is stuck, it responds to nothing else. */
 async function startServer() {

@@ -69,10 +69,41 @@ describe.runIf(process.env.TEST_REDIS_URL)('on Redis', () => {
     expect(counts).toEqual([1, 2, 3, 4, 5]);
     expect(lines.join('')).toContain('Redis is unreachable: each process enforces limits on its own until it is back');
     server = await startRedis(port);
-    await expect.poll(() => lines.join(''), { timeout: 20_000 }).toContain('Redis is reachable again: limits are shared by all processes');
+    await expect.poll(() => lines.join(''), { timeout: 20_000 }).toContain('Redis is available again: limits are shared by all processes');
     expect((await consume(limiter, 'b')).consumedPoints).toBe(1);
     await limiters.close();
     await server.stop();
+  });
+
+  test('while Redis responds with errors, each process counts on its own and logs it once, also after a reconnection', async () => {
+    const port = await freePort();
+    const server = await startRedis(port);
+    onTestFinished(() => server.stop());
+    const logged: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+    const limiters = redisLimiters(`redis://127.0.0.1:${port}`, log);
+    onTestFinished(() => limiters.close());
+    const limiter = limiters.create('full', 10, 60);
+    const redis = new Redis(port);
+    onTestFinished(() => redis.disconnect());
+    await expect.poll(() => limiters.isRedisAvailable?.(), { timeout: 15_000 }).toBe(true);
+    await consume(limiter, 'a');
+    await redis.config('SET', 'maxmemory', '1');
+    const counts = [];
+    for (let call = 0; call < 3; call++) counts.push((await consume(limiter, 'a')).consumedPoints);
+    expect(counts).toEqual([1, 2, 3]);
+    expect(limiters.isRedisAvailable?.()).toBe(false);
+    await redis.call('client', 'kill', 'type', 'normal', 'skipme', 'yes');
+    await expect.poll(async () => String(await redis.client('LIST')).split('\n').length, { timeout: 15_000 }).toBe(3);
+    await consume(limiter, 'a');
+    expect(limiters.isRedisAvailable?.()).toBe(false);
+    expect(logged).toEqual([
+      expect.stringMatching(/^Redis responds with an error \(OOM .+\): each process enforces limits on its own until it is back$/),
+    ]);
+    await redis.config('SET', 'maxmemory', '0');
+    await expect.poll(async () => (await consume(limiter, 'other')) && limiters.isRedisAvailable?.(), { timeout: 15_000 }).toBe(true);
+    expect((await consume(limiter, 'a')).consumedPoints).toBe(2);
+    expect(logged.slice(1)).toEqual(['Redis is available again: limits are shared by all processes']);
   });
 
   test('a service starts and responds while Redis is unreachable', async () => {

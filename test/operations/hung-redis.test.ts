@@ -50,7 +50,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && process.env.TEST_REDIS_URL)('a s
     expect(await remaining(other)).toBe(before - 1);
     expect(logged(one)).toEqual([
       'Redis does not respond within 250 ms: each process enforces limits on its own until it is back',
-      'Redis is reachable again: limits are shared by all processes',
+      'Redis is available again: limits are shared by all processes',
     ]);
     expect(logged(other)).toEqual([]);
   });
