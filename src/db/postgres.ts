@@ -9,7 +9,7 @@ import { Hosts } from './hosts.ts';
 import { NotificationConnection } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { ConnectionMultiplexer, type Pool } from './multiplexer.ts';
-import { assertRestrictedLogin } from './restricted-login.ts';
+import { assertLoginExists, assertRestrictedLogin } from './restricted-login.ts';
 import { queryInTransaction } from './statement.ts';
 import { rejectUnfinishedMove } from './unfinished-move.ts';
 
@@ -145,7 +145,10 @@ export async function migratePostgres(ownerUrl: string, serviceUrl: string, name
       if (!isMove) await rejectUnfinishedMove((text) => lock.execute(text));
       const login = loginOf(serviceUrl);
       // The login is checked first, because a migration by the wrong role would leave tables that the right one does not own.
-      if (login) await assertRestrictedLogin(queryInTransaction(lock), login);
+      if (login) {
+        await assertLoginExists(queryInTransaction(lock), login);
+        await assertRestrictedLogin(queryInTransaction(lock), login);
+      }
       const done = await migrate(orm);
       if (login) await orm.em.fork().execute(`grant sitekeeper_app, sitekeeper_engine to ${orm.em.getPlatform().quoteIdentifier(login)}`);
       return done;

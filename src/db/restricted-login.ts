@@ -15,6 +15,17 @@ export async function assertRestrictedLogin(query: Query, login?: string): Promi
   );
 }
 
+/** Throws if the server has no such login. */
+export async function assertLoginExists(query: Query, login: string): Promise<void> {
+  const [[found]] = await query(findRole({ login }));
+  if (found) return;
+  throw new Error(
+    `PostgreSQL has no role "${login}", the login in DATABASE_URL. Correct its user name, or create it with deploy/create-database.sql.`,
+  );
+}
+
+const findRole = prepare(({ login }: { login: string }) => sql<{ rolname: string }>`select rolname from pg_roles where rolname = ${login}`);
+
 /** Finds a privilege with which a login could read or change the rows of all users. The login's own privileges come first. */
 const findPower = prepare(
   ({ login }: { login: string | undefined }) => sql<{ login: string; role: string; power: string }>`

@@ -160,6 +160,26 @@ describe.runIf(server)('on PostgreSQL', () => {
     }
   });
 
+  test('a login of the service that does not exist is named before anything is migrated', async () => {
+    const name = `sitekeeper_unmigrated_${process.pid}`;
+    const admin = new pg.Client({ connectionString: server });
+    await admin.connect();
+    await admin.query(`create database ${name}`);
+    try {
+      const owner = databaseUrl(server, name);
+      const settings = { DATABASE_URL: owner.replace(/\/\/.*@/, '//nobody@'), MIGRATE_DATABASE_URL: owner };
+      expect(await runCommand(folder, ['migrate'], { settings })).toEqual({
+        code: 1,
+        printed:
+          'PostgreSQL has no role "nobody", the login in DATABASE_URL. Correct its user name, or create it with deploy/create-database.sql.\n',
+      });
+      expect((await runCommand(folder, ['migrate', '--plan'], { settings })).printed).toContain('0001_baseline');
+    } finally {
+      await admin.query(`drop database ${name}`);
+      await admin.end();
+    }
+  });
+
   test('the owner login that is wrong is named as MIGRATE_DATABASE_URL', async () => {
     const settings = {
       DATABASE_URL: login,
