@@ -10,5 +10,5 @@ for (const name of existsSync(nodePackages) ? readdirSync(nodePackages) : []) {
 // This script already runs on the installed Node. Only this variable names the Node of the system.
 const [, system = process.versions.node] = / node\/v([\d.]+)/.exec(process.env.npm_config_user_agent) ?? [];
 if (system !== process.versions.node && Number.parseInt(system, 10) < 24) {
-  console.error(`Installed Node ${process.versions.node} in node_modules, because your Node ${system} is too old. npm scripts use it.`);
+  console.error(`Installed Node ${process.versions.node} in node_modules, because your Node ${system} is older. npm scripts use it.`);
 }
