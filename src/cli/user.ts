@@ -50,6 +50,7 @@ async function listUsers(options: OutputOptions): Promise<void> {
 async function setPassword(email: string, options: OutputOptions): Promise<void> {
   const { readPassword } = await import('./terminal.ts');
   const { runCommand } = await import('./with-commands.ts');
+  if (process.stdin.isTTY) await requireUser(email);
   const password = await readPassword(email);
   await runCommand('user password', { email, password }, (user) =>
     print(options, user, () => `Set the password of ${email} and ended every session.`),
@@ -79,11 +80,20 @@ async function resumeUser(email: string, options: OutputOptions): Promise<void> 
 }
 
 async function deleteUser(email: string, { yes, ...options }: OutputOptions & { yes?: true }): Promise<void> {
-  if (!yes) await confirmDeletion(email);
+  if (!yes) {
+    await requireUser(email);
+    await confirmDeletion(email);
+  }
   const { runCommand } = await import('./with-commands.ts');
   await runCommand('user delete', { email }, (deleted) =>
     print(options, deleted, ({ id }) => `Deleted user ${id} (${email}) and all of their data.`),
   );
+}
+
+/** Throws if there is no such user. The database is closed again, so that a service can start while a question waits. */
+async function requireUser(email: string): Promise<void> {
+  const { runCommand } = await import('./with-commands.ts');
+  await runCommand('user find', { email }, () => {});
 }
 
 async function confirmDeletion(email: string): Promise<void> {

@@ -19,6 +19,12 @@ export const addUserCommand: Command<{ email: string; password: string }, UserOu
 /** Returns a page of users. The next page begins after the last id; after the last page there is an empty one. */
 export const listUsersCommand: Command<{ after: number }, ListedUser[]> = ({ database }, { after }) => listUsers(database, after);
 
+/** Lets a question about a user be asked only if there is one. */
+export const findUserCommand: Command<{ email: string }, UserOutput> = async (context, { email }) => ({
+  id: await requireUser(context, email),
+  email,
+});
+
 export const setPasswordCommand: Command<{ email: string; password: string }, UserOutput> = async (context, { email, password }) => {
   const id = await requireUser(context, email);
   await setPassword(context.database, id, password);

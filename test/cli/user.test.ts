@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run, waitUntilListening } from '../support/process.ts';
 import { databaseCode, httpCode, runAndListModules } from './loaded-modules.ts';
+import { runOnTerminal } from './on-terminal.ts';
 import { runCommand } from './run-command.ts';
 
 const email = 'ada@example.com';
@@ -71,6 +72,37 @@ test('user password replaces the password, key create prints a key, and the log 
   expect(secrets).toHaveLength(9);
   for (const secret of secrets) expect([secret, secret.length > 8, log.includes(secret)]).toEqual([secret, true, false]);
   expect(log).toContain('"operation":"createWebsite"');
+}, 120_000);
+
+test.each([
+  ['add', 'eve@example.com', 'Password for eve@example.com: ', 'Canceled. No password was set.'],
+  ['delete', email, 'Type the address to confirm: ', 'Canceled. Nothing was deleted.'],
+])('user %s on a terminal is canceled with Ctrl+C, in a line of its own', async (command, address, question, canceled) => {
+  const { code, lines } = await runOnTerminal(folder, ['user', command, address], [[question, 'some text\x03']]);
+  expect([code, lines]).toEqual([1, expect.arrayContaining([canceled])]);
+}, 120_000);
+
+test.each(['password', 'delete'])('user %s on a terminal rejects an unknown address before it asks anything', async (command) => {
+  expect(await runOnTerminal(folder, ['user', command, 'nobody@example.com'])).toEqual({
+    code: 1,
+    lines: ['There is no user with the address nobody@example.com.'],
+  });
+}, 120_000);
+
+test('a password that is typed on a terminal must be typed twice', async () => {
+  const type = (second: string) =>
+    runOnTerminal(
+      folder,
+      ['user', 'password', email],
+      [
+        [`Password for ${email}: `, 'typed password\r'],
+        ['The same password again: ', `${second}\r`],
+      ],
+    );
+  const [differing, equal] = [await type('typed pasword'), await type('typed password')];
+  expect([differing.code, differing.lines.at(-1)]).toEqual([1, 'The passwords differ. No password was set.']);
+  expect([equal.code, equal.lines.at(-1)]).toEqual([0, 'Set the password of ada@example.com and ended every session.']);
+  expect([...differing.lines, ...equal.lines].join()).not.toContain('typed pas');
 }, 120_000);
 
 test('user delete deletes a user, and rejects an unknown address', async () => {

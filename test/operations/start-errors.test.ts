@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ownCheckout, runCommand } from '../cli/run-command.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { collectOutput, inheritedVariables } from '../support/process.ts';
@@ -83,19 +82,6 @@ test('a command of another user than that of the service is rejected with the na
 test('a move to a server that is unreachable is rejected with the name of the option', async () => {
   const { code, printed } = await runCommand(folder, ['move', '--to', 'postgres://owner@127.0.0.1:1/x']);
   expect([code, printed]).toEqual([1, expect.stringMatching(/^The database in --to is unreachable: .*ECONNREFUSED.* Check the host/)]);
-});
-
-test.each([
-  [['user', 'add', 'ada@example.com'], 'Password for ada@example.com: ', 'Canceled. No password was set.'],
-  [['user', 'delete', 'ada@example.com'], 'Type the address to confirm: ', 'Canceled. Nothing was deleted.'],
-])('%j is canceled with Ctrl+C, in a line of its own', async (args, question, canceled) => {
-  // "script" runs a command on a terminal of its own.
-  const command = ['exec', process.execPath, join(ownCheckout, 'src/cli/bin.mjs'), ...args].join(' ');
-  const env = { ...inheritedVariables(), SHELL: '/bin/sh' };
-  const { child, ended, printed } = collectOutput(spawn('script', ['-qefc', command, '/dev/null'], { cwd: folder, env }));
-  await vi.waitFor(() => expect(printed()).toContain(question), { timeout: 20_000 });
-  child.stdin?.write('some text\x03');
-  expect([await ended, stripVTControlCharacters(printed()).split(/[\r\n]+/)]).toEqual([1, expect.arrayContaining([canceled])]);
 });
 
 const server = process.env.TEST_DATABASE_URL ?? '';
