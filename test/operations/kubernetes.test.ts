@@ -30,8 +30,12 @@ interface Probe {
 }
 interface Volume {
   name: string;
-  secret?: { secretName: string };
-  projected?: { sources: { secret: { name: string; items: { key: string; path: string }[] } }[] };
+  secret?: { secretName: string; items?: Item[] };
+  projected?: { sources: { secret: { name: string; items?: Item[] | undefined } }[] };
+}
+interface Item {
+  key: string;
+  path: string;
 }
 interface Pod {
   metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
@@ -69,11 +73,13 @@ const pods: [string, Pod][] = [
 function mountedSecrets({ spec }: Pod): string[] {
   return spec.containers[0].volumeMounts.flatMap(({ name, mountPath }) => {
     const { secret, projected } = spec.volumes.find((volume) => volume.name === name) ?? {};
-    const whole = secret ? Object.keys(find('Secret', secret.secretName).stringData ?? {}) : [];
-    const items = (projected?.sources ?? []).flatMap(({ secret: source }) =>
-      source.items.filter(({ key }) => key in (find('Secret', source.name).stringData ?? {})).map(({ path }) => path),
-    );
-    return [...whole, ...items].map((path) => `${mountPath}/${path}`);
+    const sources = (projected?.sources ?? []).map((source) => source.secret);
+    if (secret) sources.push({ name: secret.secretName, items: secret.items });
+    return sources.flatMap((source) => {
+      const keys = Object.keys(find('Secret', source.name).stringData ?? {});
+      const items = source.items?.filter(({ key }) => keys.includes(key)) ?? keys.map((key) => ({ key, path: key }));
+      return items.map(({ path }) => `${mountPath}/${path}`);
+    });
   });
 }
 
@@ -91,6 +97,11 @@ test.each(pods)('%s has only settings that exist, and its secrets are files that
   expect(unknownSettings([...env.map(({ name }) => name), ...maps.flatMap(Object.keys)])).toEqual([]);
   expect(env.filter(({ name, value }) => !name.endsWith('_FILE') || !mountedSecrets(pod).includes(value))).toEqual([]);
   expect(maps.flatMap(Object.keys).filter((name) => secretSettings.includes(name))).toEqual([]);
+});
+
+test.each(pods)('%s gets no secret that it does not use', (_, pod) => {
+  const used = pod.spec.containers[0].env?.map(({ value }) => value) ?? [];
+  expect(mountedSecrets(pod).toSorted()).toEqual(used.toSorted());
 });
 
 test('only the migrate job gets the login of the owner', () => {
