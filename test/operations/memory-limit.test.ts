@@ -41,11 +41,11 @@ describe.skipIf('reason' in group)(title, () => {
     await vi.waitFor(() => rmdirSync(folder)); // The kernel removes a process from its group shortly after its end.
   });
 
-  /** The process is moved before it has loaded anything. */
-  function startWithLimit(megabytes: number) {
+  /** The process is moved before it has loaded anything: to the group that has the limit, or to one below it. */
+  function startWithLimit(megabytes: number, moveTo = folder) {
     writeFileSync(limitFile, String(megabytes * megabyte));
     const service = deployment.start({}, ['serve']);
-    writeFileSync(join(folder, 'cgroup.procs'), String(service.child.pid));
+    writeFileSync(join(moveTo, 'cgroup.procs'), String(service.child.pid));
     return service;
   }
 
@@ -56,6 +56,17 @@ describe.skipIf('reason' in group)(title, () => {
       'Cannot start. The embedded database needs at least 320 MB of memory, but this process may use only 256 MB. Raise the limit, or set DATABASE_URL to a PostgreSQL server.\n',
     );
     expect(existsSync(join(deployment.folder, 'data'))).toBe(false);
+  });
+
+  test('a limit of the parent group counts', async () => {
+    const child = join(folder, 'child');
+    mkdirSync(child);
+    try {
+      const service = startWithLimit(256, child);
+      expect([await service.ended, service.printed()]).toEqual([1, expect.stringContaining('this process may use only 256 MB.')]);
+    } finally {
+      await vi.waitFor(() => rmdirSync(child));
+    }
   });
 
   test.each(['first', 'second'])('with 384 MB, the %s start succeeds and requests are served', async (start) => {
