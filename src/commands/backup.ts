@@ -1,5 +1,5 @@
-import { copyFile, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
+import { copyFile, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { readStoredKeys, secretKeyFile } from '../db/secret-key-file.ts';
 import { OperatorError } from '../errors.ts';
 import type { Command } from './command.ts';
@@ -22,6 +22,7 @@ export const backupCommand: Command<BackupInput, BackupOutput> = async ({ databa
   let temporary: string | undefined;
   try {
     if ((await listIfExists(folder)).length > 0) throw new OperatorError(`The folder ${folder} is not empty. Name a new one.`);
+    if (await isMountPoint(folder)) throw new OperatorError(`${folder} is a mount point. Name a new folder inside it.`);
     if (isInside(folder, join(config.dataDirectory, 'postgres')))
       throw new OperatorError(`${folder} is inside the database. Name a folder in another place.`);
     temporary = await mkdtemp(`${folder}.unfinished-`); // Only its owner can read it.
@@ -39,6 +40,12 @@ export const backupCommand: Command<BackupInput, BackupOutput> = async ({ databa
 
 function isInside(folder: string, other: string): boolean {
   return `${folder}${sep}`.startsWith(`${other}${sep}`);
+}
+
+/** The backup is written next to the folder and then renamed, which cannot replace a mount point. */
+async function isMountPoint(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => undefined);
+  return found !== undefined && found.dev !== (await stat(dirname(folder))).dev;
 }
 
 async function listIfExists(folder: string): Promise<string[]> {

@@ -1,5 +1,6 @@
 // `sitekeeper backup` while the service writes. Every backup must open, be intact, and contain what was acknowledged before it.
-import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { amcheck } from '@electric-sql/pglite/contrib/amcheck';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -153,6 +154,19 @@ test('the first start after a backup was killed keeps no WAL for it', async () =
   expect((await backUp('after-the-kill')).code).toBe(0);
   next.child.kill('SIGKILL');
   await next.ended;
+}, 120_000);
+
+test('a mount point is rejected before anything is copied', async ({ skip }) => {
+  const mounted = join(deployment.folder, 'mounted');
+  mkdirSync(mounted);
+  if (spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', mounted]).status !== 0) skip('needs the right to mount');
+  try {
+    const rejected = { code: 1, printed: `${mounted} is a mount point. Name a new folder inside it.\n` };
+    expect([await backUp('mounted'), await backUp('mounted/')]).toEqual([rejected, rejected]);
+    expect((await backUp('mounted/inside')).code).toBe(0);
+  } finally {
+    spawnSync('umount', [mounted]);
+  }
 }, 120_000);
 
 test('with PostgreSQL, the command names pg_dump', async () => {
