@@ -104,10 +104,9 @@ export const proxies = list
     return { addresses: hops !== undefined && addresses.length === 0 ? 'any' : addresses, hops: Number(hops ?? 1) };
   });
 
-export const origins = listOf(
-  (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
-  'must be * or a list of origins, such as https://app.example.com, separated by commas',
-);
+export const origins = list.refine((entries) => (entries.length === 1 && entries[0] === '*') || entries.every(isOrigin), {
+  message: 'must be either * or a list of origins, such as https://app.example.com, separated by commas',
+});
 
 export const secretKeys = list.refine((keys) => keys.length > 0 && keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)), {
   message: 'must be 32 random bytes in base64 (openssl rand -base64 32); to rotate keys, append the old ones, separated by commas',
@@ -153,6 +152,10 @@ function isAddressOrRange(entry: string): boolean {
   const family = isIP(address);
   if (family === 0 || address.includes('%') || rest !== undefined) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function isOrigin(text: string): boolean {
+  return URL.parse(text)?.origin === text;
 }
 
 function isPercentEncoded(text: string): boolean {

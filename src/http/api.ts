@@ -81,12 +81,17 @@ function runHandler<Db>(
   return data.runIdempotent({ userId, method: operation.method, path: ctx.path, key, content: JSON.stringify(input.body) ?? '' }, run);
 }
 
-function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { sessionCookie }: PipelineDeps) {
+/** A proxy can serve the APIs below a path, which is part of PUBLIC_URL and which it removes from requests. */
+function pathOf(publicUrl: string): string {
+  return new URL(publicUrl).pathname.replace(/\/$/, '');
+}
+
+function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { sessionCookie, publicUrl }: PipelineDeps) {
   const { version, location, sessionToken, replayed, containsSecret, isNew } = result;
   const body = JSON.stringify(result.body);
   ctx.res.setHeader('Cache-Control', containsSecret ? 'no-store' : 'private, no-cache');
   if (sessionToken !== undefined) sessionCookie.write(ctx, sessionToken);
-  if (location !== undefined) ctx.res.setHeader('Location', location);
+  if (location !== undefined) ctx.res.setHeader('Location', pathOf(publicUrl) + location);
   if (replayed) ctx.res.setHeader('Idempotent-Replayed', 'true');
   if (version !== undefined || operation.method === 'GET') {
     const etag = etagOf(body, version);

@@ -98,7 +98,15 @@ describe('TRUSTED_PROXIES', () => {
   );
 });
 
+test.each(['*,https://a.example', 'https://a.example,*', '*,*', 'https://a.example/', 'a.example'])(
+  'CORS_ORIGINS=%s is rejected',
+  (CORS_ORIGINS) => expect(() => readConfig({ CORS_ORIGINS })).toThrow(/^CORS_ORIGINS: must be either \* or a list of origins/),
+);
+
 describe('PUBLIC_URL', () => {
+  test('can have a path', () =>
+    expect(readConfig({ PUBLIC_URL: 'https://example.com/inner/' })).toMatchObject({ publicUrl: 'https://example.com/inner' }));
+
   test('loses its trailing slash', () =>
     expect(readConfig({ PUBLIC_URL: 'https://sitekeeper.example.com/' })).toMatchObject({ publicUrl: 'https://sitekeeper.example.com' }));
 

@@ -37,6 +37,18 @@ describe('success', () => {
     expect(body.data.updated_at).toBe(body.data.created_at);
   });
 
+  test('below a path of PUBLIC_URL, Location has that path', async () => {
+    const below = await startService({}, { database: service.database, publicUrl: 'https://example.com/inner' });
+    const created = await user.api.post('/api/keys', { json: { name: 'Below', scopes: ['websites:write'] } });
+    const response = await fetch(`${below.url}/api/v1/websites`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${created.body.data.key}` },
+      body: new URLSearchParams({ domain: 'below-a-path.example' }),
+    });
+    expect(response.headers.get('Location')).toMatch(/^\/inner\/api\/v1\/websites\/\d+$/);
+    await below.stop();
+  });
+
   test('the URL in Location returns the same body and ETag', async () => {
     const created = await create({ domain: uniqueDomain() });
     const shown = await user.api.get(created.headers.get('Location') ?? '');
