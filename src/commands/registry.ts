@@ -2,7 +2,15 @@ import { backupCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './keys.ts';
 import { rotateSecretsCommand, secretsStatusCommand } from './secrets.ts';
-import { addUserCommand, deleteUserCommand, findUserCommand, listUsersCommand, resumeUserCommand, setPasswordCommand, suspendUserCommand } from './users.ts';
+import {
+  addUserCommand,
+  deleteUserCommand,
+  findUserCommand,
+  listUsersCommand,
+  resumeUserCommand,
+  setPasswordCommand,
+  suspendUserCommand,
+} from './users.ts';
 
 /** Every operator command, by its words on the command line, which has no words for `user find`. The command line validates the input. */
 export const commands = {

@@ -15,5 +15,10 @@ export async function runOnTerminal(folder: string, args: string[], answers: [qu
     child.stdin?.write(typed);
   }
   child.stdin?.end(); // Whatever else it asks is canceled.
-  return { code: await ended, lines: stripVTControlCharacters(printed()).trim().split(/[\r\n]+/) };
+  return {
+    code: await ended,
+    lines: stripVTControlCharacters(printed())
+      .trim()
+      .split(/[\r\n]+/),
+  };
 }

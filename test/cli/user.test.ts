@@ -77,17 +77,25 @@ test('user password replaces the password, key create prints a key, and the log 
 test.each([
   ['add', 'eve@example.com', 'Password for eve@example.com: ', 'Canceled. No password was set.'],
   ['delete', email, 'Type the address to confirm: ', 'Canceled. Nothing was deleted.'],
-])('user %s on a terminal is canceled with Ctrl+C, in a line of its own', async (command, address, question, canceled) => {
-  const { code, lines } = await runOnTerminal(folder, ['user', command, address], [[question, 'some text\x03']]);
-  expect([code, lines]).toEqual([1, expect.arrayContaining([canceled])]);
-}, 120_000);
+])(
+  'user %s on a terminal is canceled with Ctrl+C, in a line of its own',
+  async (command, address, question, canceled) => {
+    const { code, lines } = await runOnTerminal(folder, ['user', command, address], [[question, 'some text\x03']]);
+    expect([code, lines]).toEqual([1, expect.arrayContaining([canceled])]);
+  },
+  120_000,
+);
 
-test.each(['password', 'delete'])('user %s on a terminal rejects an unknown address before it asks anything', async (command) => {
-  expect(await runOnTerminal(folder, ['user', command, 'nobody@example.com'])).toEqual({
-    code: 1,
-    lines: ['There is no user with the address nobody@example.com.'],
-  });
-}, 120_000);
+test.each(['password', 'delete'])(
+  'user %s on a terminal rejects an unknown address before it asks anything',
+  async (command) => {
+    expect(await runOnTerminal(folder, ['user', command, 'nobody@example.com'])).toEqual({
+      code: 1,
+      lines: ['There is no user with the address nobody@example.com.'],
+    });
+  },
+  120_000,
+);
 
 test('a password that is typed on a terminal must be typed twice', async () => {
   const type = (second: string) =>
