@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
+import { certificateFile, privateKeyFile } from './pem-file.ts';
 import { readSecretFiles } from './secret-files.ts';
 import * as value from './setting-values.ts';
 
@@ -44,6 +45,12 @@ const settingsSchema = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: value.httpUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: value.httpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: value.pairs.default({}),
+  // The exporter reads the next five itself. They are here because it would only warn of an invalid value, and use another.
+  OTEL_EXPORTER_OTLP_TIMEOUT: value.whole(1, 600_000).optional(),
+  OTEL_EXPORTER_OTLP_COMPRESSION: value.oneOf('none', 'gzip').optional(),
+  OTEL_EXPORTER_OTLP_CERTIFICATE: certificateFile.optional(),
+  OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificateFile.optional(),
+  OTEL_EXPORTER_OTLP_CLIENT_KEY: privateKeyFile.optional(),
   OTEL_SERVICE_NAME: z.string().optional(),
   OTEL_RESOURCE_ATTRIBUTES: value.pairs.default({}),
   OTEL_TRACES_SAMPLER: value.sampler.prefault('parentbased_always_on'),

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './config-error.ts';
+import { readRegularFile } from './regular-file.ts';
 
 /** The settings that contain a secret. Each has a variant with the suffix _FILE: the path of a file that contains the value. */
 export const secretSettings = [
@@ -35,13 +35,9 @@ function readSecret(setting: string, path: string): string {
   const fail = (reason: string) => new ConfigError(`${setting}: cannot use the file ${path}: ${reason}`);
   let bytes: Buffer;
   try {
-    const file = statSync(path);
-    // Reading a named pipe would wait for somebody who writes to it.
-    if (!file.isFile()) throw new Error('it is not a regular file');
-    if (file.size > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
-    bytes = readFileSync(path);
+    bytes = readRegularFile(path, maxBytes);
   } catch (error) {
-    throw fail(reasonOf(error));
+    throw fail((error as Error).message);
   }
   const line = decode(bytes)?.replace(/\r?\n$/, '');
   if (line === undefined || /\p{Cc}/u.test(line)) throw fail('it is not one line of text');
@@ -55,9 +51,4 @@ function decode(bytes: Buffer): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Node's messages repeat the path: "EACCES: permission denied, open '/run/secrets/key'". */
-function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/, \w+( '.*')?$/s, '');
 }

@@ -103,6 +103,22 @@ test.each(['*,https://a.example', 'https://a.example,*', '*,*', 'https://a.examp
   (CORS_ORIGINS) => expect(() => readConfig({ CORS_ORIGINS })).toThrow(/^CORS_ORIGINS: must be either \* or a list of origins/),
 );
 
+describe('the settings that the exporter of OpenTelemetry reads itself', () => {
+  const ownFile = import.meta.filename;
+
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }, 'must be a whole number from 1 to 600000'],
+    [{ OTEL_EXPORTER_OTLP_TIMEOUT: '0' }, 'must be a whole number from 1 to 600000'],
+    [{ OTEL_EXPORTER_OTLP_COMPRESSION: 'brotli' }, 'must be one of none, gzip'],
+    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: '/missing.pem' }, 'cannot use the file /missing.pem: ENOENT: no such file or directory'],
+    [{ OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/dev/null' }, 'cannot use the file /dev/null: it is not a regular file'],
+    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: ownFile }, `cannot use the file ${ownFile}: it does not contain certificates in PEM format`],
+    [{ OTEL_EXPORTER_OTLP_CLIENT_KEY: ownFile }, `cannot use the file ${ownFile}: it does not contain a private key in PEM format`],
+  ])('%j is rejected', (settings, message) => {
+    expect(() => readConfig(settings)).toThrow(`${Object.keys(settings)[0]}: ${message}`);
+  });
+});
+
 describe('PUBLIC_URL', () => {
   test('can have a path', () =>
     expect(readConfig({ PUBLIC_URL: 'https://example.com/inner/' })).toMatchObject({ publicUrl: 'https://example.com/inner' }));
