@@ -13,20 +13,23 @@ export const assignRequestId: Middleware = (ctx, next) => {
   return next();
 };
 
+/** Probes ask for these every few seconds, and their traces tell nothing. */
+const untracedPaths = ['/healthz', '/readyz', '/metrics'];
+
 /** Logs, counts and traces each request. Never logs bodies, query strings or headers, except the ids in X-Request-Id and traceparent. */
 export function recordRequests(log: Logger, metrics: Pick<Metrics, 'requests' | 'problems'>, tracer?: Tracer): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
     const parent = parseTraceparent(ctx.get('traceparent'));
-    const span = tracer?.start(ctx.method, { kind: 'server', parent });
+    const span = untracedPaths.includes(ctx.path) ? undefined : tracer?.start(ctx.method, { kind: 'server', parent });
     const trace = span?.context ?? parent;
-    await inTrace(trace && { context: trace, tracer }, next);
+    await inTrace(trace && { context: trace, tracer: span && tracer }, next);
     const ms = performance.now() - start;
     const { requestId, operation, caller, problem } = ctx.state;
     metrics.requests.observe({ operation: operation ?? 'none', status: ctx.status }, ms / 1000);
     if (problem) metrics.problems.inc({ code: problem });
     if (span) {
-      const route = ctx.state.route ?? ctx._matchedRoute; // The health checks have their own router.
+      const { route } = ctx.state;
       span.end({
         name: route && `${ctx.method} ${route}`,
         attributes: {

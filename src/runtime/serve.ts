@@ -33,7 +33,7 @@ export async function serve(initial: Config, { withEngine }: { withEngine: boole
   const limiters = await openLimiters(config, log);
   const key = await createOwner(database, config.owner);
   if (key) announceOwner(config, key, address.publicUrl);
-  const telemetry = await startTelemetry(config, database, log);
+  const telemetry = await startTelemetry('serve', config, database, log);
   const { metrics, tracer } = telemetry;
   if (limiters.isRedisAvailable) registerRedisMetric(metrics, limiters.isRedisAvailable);
   const metricsSource = cluster.isWorker ? workerMetrics(metrics.registry) : metrics.registry;

@@ -7,6 +7,7 @@ import type { ReadinessCheck } from '../http/health.ts';
 import { serveMetrics } from '../http/metrics-endpoint.ts';
 import { countPendingAlerts } from '../monitoring/alerts/outbox.ts';
 import { readOldestDueSeconds } from '../monitoring/engine/claim.ts';
+import type { Role } from '../telemetry/log.ts';
 import { createMetrics, type Metrics, registerProcessMetrics } from '../telemetry/metrics.ts';
 import type { Tracer } from '../telemetry/tracing.ts';
 
@@ -29,6 +30,7 @@ export function registerMetrics(metrics: Metrics, database: Database): void {
 
 /** Starts metrics, health checks and tracing as configured. In a cluster, the primary serves the metrics port. */
 export async function startTelemetry(
+  role: Role,
   config: Config,
   database: Database,
   log: Logger,
@@ -36,7 +38,7 @@ export async function startTelemetry(
 ): Promise<Telemetry> {
   const metrics = createMetrics();
   registerMetrics(metrics, database);
-  const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).createOpenTelemetryTracer(config.tracing, log);
+  const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).createOpenTelemetryTracer(config.tracing, role, log);
   const { port, ...rest } = config.metrics;
   const server =
     port === undefined || cluster.isWorker ? undefined : await serveMetrics(metrics.registry, { ...rest, port }, { log, checkReadiness });

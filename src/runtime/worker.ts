@@ -16,7 +16,7 @@ export async function runWorker(initial: Config): Promise<void> {
   const config = forgetOwnerLogin(initial);
   let engine: Awaited<ReturnType<typeof startEngine>> | undefined;
   const checkReadiness = async () => (await databaseReadiness(database)) ?? (engine ? engine.stalled() : 'the engine is starting');
-  const telemetry = await startTelemetry(config, database, log, checkReadiness);
+  const telemetry = await startTelemetry('worker', config, database, log, checkReadiness);
   const { metrics, tracer } = telemetry;
   engine = await startEngine({ config, database, secretKeys, log, metrics, tracer });
   log.info('Engine started');

@@ -1,4 +1,6 @@
 // Loaded only if a collector is configured, because loading it takes time and memory.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -14,6 +16,7 @@ import {
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { TracingSettings } from '../config/config.ts';
+import type { Role } from './log.ts';
 import type { TraceContext, Tracer } from './tracing.ts';
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
@@ -23,14 +26,17 @@ const shutdownTimeoutMs = 2000;
 const maxAttributeLength = 4096;
 
 /** Sends spans to a collector over OTLP/HTTP in JSON. */
-export function createOpenTelemetryTracer(settings: TracingSettings, log: Logger): Tracer {
+export function createOpenTelemetryTracer(settings: TracingSettings, role: Role, log: Logger): Tracer {
   const warn = (message: string, ...details: unknown[]) => log.warn({ details }, `OpenTelemetry: ${message}`);
   const ignore = () => {};
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.version': packageJson.version,
+      'service.instance.id': randomUUID(), // The conventions recommend a random one. Process ids are the same in every container.
+      'host.name': hostname(),
       'process.pid': process.pid,
+      'sitekeeper.role': role,
       ...settings.resource,
       'service.name': settings.serviceName,
     }),

@@ -1,6 +1,6 @@
 // Spans as a collector receives them over OTLP/HTTP.
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -15,6 +15,7 @@ import { wakeAll } from '../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const probeparent = '00-11112222333344445555666677778888-00f067aa0ba902b7-01';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
 let collector: WebServer;
@@ -71,7 +72,7 @@ const failed = { code: 2 };
 function createTracer(settings: Record<string, string> = {}) {
   const { tracing } = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings });
   if (!tracing) throw new Error('There is no collector.');
-  return createOpenTelemetryTracer(tracing, pino({ level: 'silent' }));
+  return createOpenTelemetryTracer(tracing, 'serve', pino({ level: 'silent' }));
 }
 
 test('requests, checks and alerts are traces with database and outgoing spans, and no span contains a secret', async () => {
@@ -92,7 +93,7 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
     const monitor = await api.post('/api/monitors', { json, headers: { traceparent } });
     await api.get('/api/monitors/999?secret-query');
     await api.post('/api/monitors', { json: { friendly_name: 7 } });
-    await service.anonymous.get('/readyz');
+    for (const path of ['/healthz', '/readyz', '/metrics']) await service.anonymous.get(path, { headers: { traceparent: probeparent } });
     const providers = [
       await api.post('/api/providers', { json: { provider_type: 'telegram', chat_id: '1', token } }),
       await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'secret@example.com' } }),
@@ -114,7 +115,7 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
     });
   } finally {
     await service.stop();
-    await close(tracer, 'POST /api/monitors', 'GET /readyz', 'check http', 'alert telegram', 'alert email');
+    await close(tracer, 'POST /api/monitors', 'check http', 'alert telegram', 'alert email');
     await target.close();
     await telegram.close();
     await mail.close();
@@ -141,7 +142,6 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
     'http.response.status_code': 404,
     'sitekeeper.problem': 'not_found',
   });
-  expect(attributesOf(spanNamed('GET /readyz'))).toMatchObject({ 'http.route': '/readyz', 'http.response.status_code': 200 });
 
   const check = spanNamed('check http');
   expect(check).toMatchObject({ kind: kinds.internal });
@@ -174,6 +174,8 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
   for (const { parentSpanId } of [check, alert, spanNamed('alert email')].flatMap((span) => span ?? []))
     expect(parentSpanId ?? '').toBe('');
   expect(spans().filter((span) => span.traceId === traceId && JSON.stringify(span).includes('claim_tokens'))).toEqual([]);
+
+  expect(spans().filter((span) => span.traceId === probeparent.split('-')[1])).toEqual([]);
 
   const sent = JSON.stringify(received());
   expect(sent).not.toMatch(/secret/i);
@@ -227,7 +229,10 @@ test('a collector gets the headers and the resource attributes of the standard v
   expect(toObject(received()[0]?.resource.attributes)).toMatchObject({
     'service.name': 'status',
     'service.version': packageJson.version,
+    'service.instance.id': expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/),
+    'host.name': hostname(),
     'process.pid': process.pid,
+    'sitekeeper.role': 'serve',
     'deployment.environment.name': 'production, EU',
   });
 });
