@@ -16,8 +16,10 @@ function expectVersion(where: string, found: unknown, expected: unknown) {
 const version = readVersion('package.json');
 expectVersion('package-lock.json', readVersion('package-lock.json'), version);
 expectVersion('deploy/kubernetes/kustomization.yaml', /newTag: "(.*)"/.exec(read('deploy/kubernetes/kustomization.yaml'))?.[1], version);
-for (const page of ['docs/install.md', 'docs/mock.md']) {
-  for (const [, found] of read(page).matchAll(/sitekeeper-(\d[\w.-]*)\.tgz/g)) expectVersion(page, found, version);
+for (const page of ['docs/install.md', 'docs/mock.md', 'deploy/database.env.example']) {
+  // A file of the release, a directory, or an image.
+  const named = read(page).matchAll(/sitekeeper[-:](\d+\.\d[\w.-]*?)(?=-deploy\.tar|\.tgz|[\s/`]|$)/gm);
+  for (const [, found] of named) expectVersion(page, found, version);
 }
 const contract = JSON.parse(read('generated/websites.json')).info.version;
 expectVersion('generated/monitoring.json', JSON.parse(read('generated/monitoring.json')).info.version, contract);

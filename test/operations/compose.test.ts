@@ -16,6 +16,8 @@ test('the example of sitekeeper.env contains only settings, and none that migrat
 });
 
 interface ComposeService {
+  image?: string;
+  build?: object;
   env_file?: string;
   environment?: Record<string, string>;
   depends_on?: Record<string, { condition: string }>;
@@ -70,6 +72,16 @@ test.each(services)('%s in compose.yaml refers to what exists', (_, { env_file, 
   }
   const sources = volumes.map((mount) => mount.split(':')[0] ?? '');
   expect(sources.filter((source) => !(source.startsWith('.') ? existsSync(join(folder, source)) : source in compose.volumes))).toEqual([]);
+});
+
+test('compose.yaml builds one image from a checkout, or uses that of a release, which contains no source', () => {
+  const ours = services.filter(([, { image, build }]) => build || image?.includes('sitekeeper'));
+  expect(ours.map(([name, { image, build }]) => [name, image, build !== undefined])).toEqual([
+    ['migrate', '${SITEKEEPER_IMAGE:-sitekeeper}', true],
+    ['serve', '${SITEKEEPER_IMAGE:-sitekeeper}', false],
+    ['worker', '${SITEKEEPER_IMAGE:-sitekeeper}', false],
+  ]);
+  expect(variablesOf('database.env.example')).toContain('SITEKEEPER_IMAGE');
 });
 
 const unprivileged = { read_only: true, cap_drop: ['ALL'] };

@@ -21,6 +21,7 @@ const checked = [
   'generated/monitoring.json',
   'generated/client/package.json',
   'deploy/check-version.ts',
+  'deploy/database.env.example',
   'deploy/kubernetes/kustomization.yaml',
 ];
 let copy: string;
@@ -57,6 +58,8 @@ test.each([
   ['package-lock.json', `"version": "${version}"`, '"version": "99.0.0"'],
   ['deploy/kubernetes/kustomization.yaml', `"${version}"`, '"99.0.0"'],
   ['docs/install.md', `sitekeeper-${version}.tgz`, 'sitekeeper-99.0.0.tgz'],
+  ['docs/install.md', `sitekeeper-${version}-deploy.tar.gz`, 'sitekeeper-99.0.0-deploy.tar.gz'],
+  ['deploy/database.env.example', `sitekeeper:${version}`, 'sitekeeper:99.0.0'],
   ['docs/mock.md', `sitekeeper-${version}.tgz`, 'sitekeeper-99.0.0.tgz'],
   ['generated/monitoring.json', `"version": "${contract}"`, '"version": "99.0.0"'],
   ['generated/client/package.json', `"version": "${contract}"`, '"version": "99.0.0"'],
