@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig, settingNames } from '../../src/config/config.ts';
 import { loginOf, withLogin } from '../../src/config/postgres-url.ts';
+import { createAuthority } from '../support/certificates.ts';
 
 test('docs/configuration.md has one row for each setting', () => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
@@ -116,6 +119,22 @@ describe('the settings that the exporter of OpenTelemetry reads itself', () => {
     [{ OTEL_EXPORTER_OTLP_CLIENT_KEY: ownFile }, `cannot use the file ${ownFile}: it does not contain a private key in PEM format`],
   ])('%j is rejected', (settings, message) => {
     expect(() => readConfig(settings)).toThrow(`${Object.keys(settings)[0]}: ${message}`);
+  });
+
+  test('certificates and a key in PEM format are accepted', async ({ onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sitekeeper-pem-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { cert, key } = await createAuthority();
+    const [certificate, privateKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    writeFileSync(certificate, `${cert}\n${cert}`);
+    writeFileSync(privateKey, key);
+    readConfig({
+      OTEL_EXPORTER_OTLP_TIMEOUT: '5000',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: certificate,
+      OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate,
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: privateKey,
+    });
   });
 });
 

@@ -75,12 +75,10 @@ test.each(services)('%s in compose.yaml refers to what exists', (_, { env_file, 
 });
 
 test('compose.yaml builds one image from a checkout, or uses that of a release, which contains no source', () => {
-  const ours = services.filter(([, { image, build }]) => build || image?.includes('sitekeeper'));
-  expect(ours.map(([name, { image, build }]) => [name, image, build !== undefined])).toEqual([
-    ['migrate', '${SITEKEEPER_IMAGE:-sitekeeper}', true],
-    ['serve', '${SITEKEEPER_IMAGE:-sitekeeper}', false],
-    ['worker', '${SITEKEEPER_IMAGE:-sitekeeper}', false],
-  ]);
+  const { migrate, serve, worker } = compose.services;
+  expect(migrate?.image).toMatch(/^\$\{SITEKEEPER_IMAGE:-sitekeeper\}$/);
+  expect([serve?.image, worker?.image]).toEqual([migrate?.image, migrate?.image]);
+  expect(services.filter(([, { build }]) => build).map(([name]) => name)).toEqual(['migrate']);
   expect(variablesOf('database.env.example')).toContain('SITEKEEPER_IMAGE');
 });
 
