@@ -7,6 +7,7 @@ import { createDatabase, urlOf } from '../support/database.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { findPrometheus, startPrometheus } from './prometheus.ts';
+import { getHealth, metricsUrl } from './support/metrics-port.ts';
 
 const prometheus = findPrometheus();
 const missing = [!prometheus && 'prometheus', !process.env.TEST_DATABASE_URL && 'TEST_DATABASE_URL'].filter(Boolean).join(' and ');
@@ -37,9 +38,9 @@ describe.skipIf(missing)('one serving process and one worker', () => {
   });
 
   test('a worker is healthy and ready without a token', async () => {
-    expect(await get(worker, '/healthz')).toEqual([200, { status: 'ok' }]);
-    expect(await get(worker, '/readyz')).toEqual([200, { status: 'ready' }]);
-    expect(await get(serve, '/readyz')).toEqual([200, { status: 'ready' }]);
+    expect(await getHealth(worker, '/healthz')).toEqual([200, { status: 'ok' }]);
+    expect(await getHealth(worker, '/readyz')).toEqual([200, { status: 'ready' }]);
+    expect(await getHealth(serve, '/readyz')).toEqual([200, { status: 'ready' }]);
   });
 
   test('a worker whose database does not respond is healthy, not ready, and still serves its metrics', async () => {
@@ -47,24 +48,24 @@ describe.skipIf(missing)('one serving process and one worker', () => {
       DATABASE_URL: proxy.url,
       METRICS_TOKEN: 'a-token-for-the-metrics',
     });
-    expect((await get(cut, '/readyz'))[0]).toBe(200);
+    expect((await getHealth(cut, '/readyz'))[0]).toBe(200);
     proxy.silence(/./);
     await vi.waitFor(
       async () =>
-        expect(await get(cut, '/readyz')).toEqual([
+        expect(await getHealth(cut, '/readyz')).toEqual([
           503,
           { status: 'not ready', reason: 'the database does not respond, or a migration is missing' },
         ]),
       { timeout: 30_000 },
     );
-    expect(await get(cut, '/healthz')).toEqual([200, { status: 'ok' }]);
+    expect(await getHealth(cut, '/healthz')).toEqual([200, { status: 'ok' }]);
     const metrics = await fetch(`${metricsUrl(cut)}/metrics`, { headers: { Authorization: 'Bearer a-token-for-the-metrics' } });
     expect(await metrics.text()).toMatch(/^sitekeeper_oldest_due_check_seconds NaN$/im);
     await kill(cut);
   });
 
   test('an alert fires when the last worker is killed, and not before', async () => {
-    const host = ({ printed }: RunningProcess) => new URL(metricsUrl({ printed })).host;
+    const host = (started: RunningProcess) => new URL(metricsUrl(started)).host;
     // The shortest interval is 30 seconds, and no check of a machine that is busy with other tests starts as late as this.
     const thresholds: [string, string][] = [['> 120', '> 15']];
     const targets = { serve: [host(serve)], worker: [host(worker)] };
@@ -90,13 +91,3 @@ describe.skipIf(missing)('one serving process and one worker', () => {
     }
   }, 240_000);
 });
-
-function metricsUrl({ printed }: Pick<RunningProcess, 'printed'>): string {
-  const [, url = ''] = /Serving metrics on (http:[^"]+)\/metrics"/.exec(printed()) ?? [];
-  return url;
-}
-
-async function get(process: RunningProcess, path: string): Promise<[number, unknown]> {
-  const response = await fetch(`${metricsUrl(process)}${path}`);
-  return [response.status, await response.json()];
-}
