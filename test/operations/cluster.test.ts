@@ -8,6 +8,7 @@ import { send } from '../faults/support/load.ts';
 import { startProxy } from '../faults/support/proxy.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
+import { getHealth, metricsUrl } from './support/metrics-port.ts';
 
 /** Opens a connection per request, so that requests are spread over the workers. */
 const agent = new Agent({ keepAlive: false });
@@ -68,7 +69,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
 
   test('shows the memory, the CPU time and the event loop of each worker, and a replacement takes the place of its predecessor', async () => {
     const service = await serveWithWorkers(2, { METRICS_PORT: '0' });
-    const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
+    const metrics = `${metricsUrl(service)}/metrics`;
     const read = async () => (await fetch(metrics)).text();
     const text = await read();
     for (const name of [
@@ -83,8 +84,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     }
     // What all processes read from the database is shown once.
     expect(text.match(/^sitekeeper_oldest_due_check_seconds .*$/gm)).toEqual([expect.stringMatching(/ 0$/)]);
-    const ready = await fetch(new URL('/readyz', metrics));
-    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }]);
+    expect(await getHealth(service, '/readyz')).toEqual([200, { status: 'ready' }]);
     process.kill((await workersOf(service))[0] ?? 0, 'SIGKILL');
     await vi.waitFor(
       async () => {
@@ -119,7 +119,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     // The in-flight request of the killed worker gets no response.
     statuses.delete(0);
     expect([...statuses]).toEqual([200]);
-    const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
+    const metrics = `${metricsUrl(service)}/metrics`;
     expect(await (await fetch(metrics)).text()).toContain('sitekeeper_database_connections{state="busy"}');
     const workers = await workersOf(service);
     service.child.kill('SIGTERM');
@@ -131,11 +131,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     const proxy = await startProxy(urlOf(database));
     try {
       const service = await serveWithWorkers(2, { METRICS_PORT: '0', DATABASE_URL: proxy.url });
-      const [, metrics = ''] = /Serving metrics on (http:[^"]+)"/.exec(service.printed()) ?? [];
-      const readiness = async () => {
-        const response = await fetch(new URL('/readyz', metrics));
-        return [response.status, await response.json()];
-      };
+      const readiness = () => getHealth(service, '/readyz');
       const notReady = (reason: string) => [503, { status: 'not ready', reason }];
       const [first = 0, second = 0] = await workersOf(service);
       process.kill(first, 'SIGSTOP');
@@ -147,7 +143,10 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
       proxy.silence(/./);
       const reason = 'the database does not respond, or a migration is missing';
       await vi.waitFor(async () => expect(await readiness()).toEqual(notReady(reason)), { timeout: 30_000 });
-      expect((await fetch(new URL('/healthz', metrics))).status).toBe(200);
+      expect(await getHealth(service, '/healthz')).toEqual([200, { status: 'ok' }]);
+      // Their replacements cannot start without the database.
+      for (const worker of [first, second]) process.kill(worker, 'SIGKILL');
+      await vi.waitFor(async () => expect(await readiness()).toEqual(notReady('no worker serves requests yet')), { timeout: 10_000 });
       await kill(service);
     } finally {
       await proxy.close();
