@@ -69,7 +69,10 @@ export class FailoverTrial {
     const sessions = await old.query(
       `select application_name from pg_stat_activity where application_name in ('sitekeeper', 'sitekeeper listener')`,
     );
-    if (current !== old) expect(sessions).toEqual([]);
+    if (current !== old) {
+      expect(sessions).toEqual([]);
+      expect(await old.query('select pg_is_in_recovery() as standby')).toEqual([{ standby: true }]);
+    }
     this.#failovers++;
     const seconds = (ms: number) => (Math.max(0, ms) / 1000).toFixed(2);
     const acknowledged = acknowledgedMs.map((ms) => seconds(ms - writableMs)).join(' and ');
