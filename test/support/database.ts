@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 import type { Database, Work } from '../../src/db/database.ts';
-import { openOnPglite, startPglite } from '../../src/db/embedded.ts';
+import { openOnPglite } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { databaseUrl, serviceUrl } from './database-url.ts';
+import { borrowPglite } from './pglite-pool.ts';
 
 let databaseCount = 0;
 const ownerUrls = new WeakMap<Database, string>();
@@ -13,9 +13,7 @@ const ownerUrls = new WeakMap<Database, string>();
 /** Creates a migrated, empty database for the caller: embedded, or on the server that TEST_DATABASE_URL names. */
 export async function createDatabase(): Promise<Database> {
   const source = inject('source');
-  if ('snapshot' in source) {
-    return openOnPglite(await startPglite({ loadDataDir: new Blob([await readFile(source.snapshot)]) }), entities);
-  }
+  if ('snapshot' in source) return openOnPglite(await borrowPglite(source.snapshot), entities);
   const name = `sitekeeper_test_${process.pid}_${++databaseCount}`;
   await onServer(source.server, `create database ${name} template ${source.template}`);
   const ownerUrl = databaseUrl(source.server, name);
