@@ -12,11 +12,11 @@ export async function borrowPglite(snapshot: string): Promise<PGlite> {
 }
 
 /**
- * What a borrower changes in the object is gone with it, and after it is closed it fails like a PGlite that is really closed: a test
- * that goes on using its database must not see that of the next one.
+ * Methods that a borrower replaces are restored when it closes the database. After that its object fails like a PGlite that is
+ * really closed: a test that goes on using its database must not see the rows of the next test.
  */
 function borrowed(pglite: PGlite): PGlite {
-  const changes: Record<PropertyKey, unknown> = {};
+  const replaced = new Map<PropertyKey, unknown>();
   let closed = false;
   const close = async () => {
     if (closed) throw new Error('PGlite is closed');
@@ -28,15 +28,16 @@ function borrowed(pglite: PGlite): PGlite {
     get(target, name) {
       if (name === 'close') return close;
       if (name === 'closed') return closed;
-      const value = Object.hasOwn(changes, name) ? changes[name] : Reflect.get(target, name, target);
+      const value = replaced.get(name) ?? Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         if (closed) throw new Error('PGlite is closed');
         return Reflect.apply(value, target, args);
       };
     },
-    set(_target, name, value) {
-      changes[name] = value;
+    set(target, name, value) {
+      if (typeof value !== 'function') return Reflect.set(target, name, value, target);
+      replaced.set(name, value);
       return true;
     },
   });
