@@ -28,6 +28,11 @@ describe.each(Object.values(operations))('$id', (operation) => {
   const { scopes, credentials, responses } = operation;
   const acceptsKeys = credentials.includes('bearerKey');
   const references = referencesOf(operation);
+  /** Nothing that is read or rejected changes anything, so these tests share a user and a valid request. */
+  let shared: Awaited<ReturnType<typeof prepare>>;
+  beforeAll(async () => {
+    shared = await prepare(operation);
+  });
 
   test('accepts a valid request', async () => {
     const { user, request } = await prepare(operation);
@@ -38,7 +43,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
 
   if (operation.method === 'GET')
     test('returns an ETag, and 304 to a client that has it', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const api = acceptsKeys ? user.api : service.anonymous;
       const first = await send(api, operation, request);
       expect(first.headers.get('ETag')).toMatch(/^"[\w.-]*[0-9a-f]{16}"$/);
@@ -48,7 +53,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
     });
 
   test('returns 431 for more than 200 headers', async () => {
-    const { user, request } = await prepare(operation);
+    const { user, request } = shared;
     const headers = { ...request.headers, ...Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`X-Header-${index}`, '1'])) };
     const api = acceptsKeys ? user.api : service.anonymous;
     await expectRejected(user, 431, 'headers_too_large', () => send(api, operation, { ...request, headers }));
@@ -56,41 +61,41 @@ describe.each(Object.values(operations))('$id', (operation) => {
 
   if (credentials.length > 0)
     test('returns 401 without credentials', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       await expectRejected(user, 401, 'unauthenticated', () => send(service.anonymous, operation, { ...request, headers: {} }));
     });
 
   if (acceptsKeys)
     test('returns 401 for an unknown key', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const headers = { Authorization: `Bearer ${generateKey()}` };
       await expectRejected(user, 401, 'invalid_key', () => send(service.anonymous, operation, { ...request, headers }));
     });
 
   if (credentials.length > 0 && !acceptsKeys)
     test('returns 401 for an unknown session', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const headers = { Cookie: `sitekeeper_session=${'A'.repeat(43)}` };
       await expectRejected(user, 401, 'invalid_session', () => send(service.anonymous, operation, { ...request, headers }));
     });
 
   if (credentials.length === 0 && responses[401])
     test('returns 401 for a wrong password', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const json = { ...request.json, password: 'not the password' };
       await expectRejected(user, 401, 'invalid_credentials', () => send(service.anonymous, operation, { ...request, json }));
     });
 
   if (scopes.length > 0)
     test(`returns 403 for a key that has every scope except ${scopes}`, async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const api = await user.withScopes(...allScopes.filter((scope) => !scopes.includes(scope)));
       await expectRejected(user, 403, 'missing_scope', () => send(api, operation, request));
     });
 
   if (references.inPath)
     test("returns 404 for another user's resource, as for one that does not exist", async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const { api } = await service.createUser();
       const foreign = await expectRejected(user, 404, 'not_found', () => send(api, operation, request));
       const unknown = await send(api, operation, { ...request, parameters: { [`${references.inPath}`]: unknownValue(references.inPath) } });
@@ -99,7 +104,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
 
   if (references.inBody)
     test("returns 404 for another user's resource in the body, as for one that does not exist", async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const own = { service, user: await service.createUser() };
       const parameters = { id: await createMonitor(own) };
       const foreign = await expectRejected(user, 404, 'not_found', () => send(own.user.api, operation, { ...request, parameters }));
@@ -109,7 +114,7 @@ describe.each(Object.values(operations))('$id', (operation) => {
 
   if (takesInput(operation))
     test('returns 422 for invalid input', async () => {
-      const { user, request } = await prepare(operation);
+      const { user, request } = shared;
       const api = acceptsKeys ? user.api : service.anonymous;
       await expectRejected(user, 422, 'validation_failed', () => send(api, operation, withInvalidInput(operation, request)));
     });

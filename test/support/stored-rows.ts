@@ -5,14 +5,8 @@ import type { Database } from '../../src/db/database.ts';
  * change it.
  */
 export async function storedRows(database: Database, userIds: number[]): Promise<string[]> {
-  const tables = await database.asAuthenticator((em) =>
-    em.execute<{ name: string }[]>(
-      `select relname as name from pg_class
-        where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity and has_table_privilege(oid, 'select')`,
-    ),
-  );
-  const all = tables
-    .map(({ name }) => `select '${name} ' || (to_jsonb(r) - 'last_used_at')::text as row from ${name} r`)
+  const all = (await namesOfTables(database))
+    .map((name) => `select '${name} ' || (to_jsonb(r) - 'last_used_at')::text as row from ${name} r`)
     .join(' union all ');
   const rows: string[] = [];
   for (const userId of userIds) {
@@ -20,4 +14,21 @@ export async function storedRows(database: Database, userIds: number[]): Promise
     rows.push(...own.map(({ row }) => row));
   }
   return rows;
+}
+
+const tablesOf = new WeakMap<Database, string[]>();
+
+/** Returns the tables that contain rows of users. They are the same for as long as the database is open. */
+async function namesOfTables(database: Database): Promise<string[]> {
+  const known = tablesOf.get(database);
+  if (known) return known;
+  const found = await database.asAuthenticator((em) =>
+    em.execute<{ name: string }[]>(
+      `select relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity and has_table_privilege(oid, 'select')`,
+    ),
+  );
+  const names = found.map(({ name }) => name);
+  tablesOf.set(database, names);
+  return names;
 }
