@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files start first, so that none of them runs alone at the end. */
 const slowFiles =
-  '**/test/{runtime/serve,cli/{user,migrate},db/migrations,monitoring/{engine/{local-failures,outage},alerts/dispatcher},contract/{fuzz/generated-requests,mock-agrees,injected-faults}}.test.ts';
+  '**/test/{runtime/serve,cli/user,db/migrations,monitoring/{engine/{local-failures,outage},alerts/dispatcher},contract/{fuzz/generated-requests,mock-agrees,injected-faults}}.test.ts';
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {

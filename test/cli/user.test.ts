@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run, waitUntilListening } from '../support/process.ts';
+import { type RunningProcess, run, waitUntilListening } from '../support/process.ts';
 import { databaseCode, httpCode, runAndListModules } from './loaded-modules.ts';
 import { runOnTerminal } from './on-terminal.ts';
 import { runCommand } from './run-command.ts';
@@ -10,13 +10,21 @@ import { runCommand } from './run-command.ts';
 const email = 'ada@example.com';
 let folder: string;
 let added: Awaited<ReturnType<typeof runAndListModules>>;
+let service: RunningProcess;
+let url: string;
 
-// Each command starts the embedded database again, so the tests share what the commands leave behind.
+// The first command opens the embedded database itself. The others are executed by the running service, which is much faster.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sitekeeper-user-'));
   added = await runAndListModules(folder, ['user', 'add', email], 'first password\n');
+  service = run(folder, { PORT: '0', LOG_LEVEL: 'trace' });
+  url = await waitUntilListening(service);
 }, 120_000);
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  service.child.kill('SIGKILL');
+  await service.ended;
+  await rm(folder, { recursive: true });
+});
 
 test('user add adds a user, and loads no HTTP code', () => {
   expect([added.code, added.printed]).toEqual([0, 'Added user 1 (ada@example.com).\n']);
@@ -50,25 +58,25 @@ test('user password replaces the password, key create prints a key, and the log 
     'stkp_mistyped',
     'secret-idempotency',
   ];
-  const log = await logWhileServing(async (url) => {
-    const authorization = { Authorization: `Bearer ${key}` };
-    expect((await signIn(url, 'first password')).status).toBe(401);
-    const cookie = (await signIn(url, 'second password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
-    expect(cookie).toContain('sitekeeper_session=');
-    expect((await fetch(`${url}/api/session`, { headers: { Cookie: cookie } })).status).toBe(200);
-    await signIn(url, 'mistyped password');
-    const form = new URLSearchParams({ domain: 'ada.example', privacy: '2', password: 'website password' });
-    expect((await fetch(`${url}/api/v1/websites`, { method: 'POST', headers: authorization, body: form })).status).toBe(201);
-    expect((await fetch(`${url}/api/monitors?token=${key}`, { headers: authorization })).status).toBe(403);
-    const response = await fetch(`${url}/api/keys`, {
-      method: 'POST',
-      headers: { Cookie: cookie, 'Content-Type': 'application/json', 'Idempotency-Key': 'secret-idempotency' },
-      body: JSON.stringify({ name: 'Second', scopes: ['monitors:read'] }),
-    });
-    const secondKey = ((await response.json()) as { data: { key: string } }).data.key;
-    await fetch(`${url}/api/keys`, { headers: { Authorization: 'Bearer stkp_mistyped' } });
-    secrets.push(secondKey, cookie.split('=')[1] ?? '');
+  const authorization = { Authorization: `Bearer ${key}` };
+  expect((await signIn('first password')).status).toBe(401);
+  const cookie = (await signIn('second password')).headers.get('Set-Cookie')?.split(';')[0] ?? '';
+  expect(cookie).toContain('sitekeeper_session=');
+  expect((await fetch(`${url}/api/session`, { headers: { Cookie: cookie } })).status).toBe(200);
+  await signIn('mistyped password');
+  const form = new URLSearchParams({ domain: 'ada.example', privacy: '2', password: 'website password' });
+  expect((await fetch(`${url}/api/v1/websites`, { method: 'POST', headers: authorization, body: form })).status).toBe(201);
+  expect((await fetch(`${url}/api/monitors?token=${key}`, { headers: authorization })).status).toBe(403);
+  const response = await fetch(`${url}/api/keys`, {
+    method: 'POST',
+    headers: { Cookie: cookie, 'Content-Type': 'application/json', 'Idempotency-Key': 'secret-idempotency' },
+    body: JSON.stringify({ name: 'Second', scopes: ['monitors:read'] }),
   });
+  const secondKey = ((await response.json()) as { data: { key: string } }).data.key;
+  secrets.push(secondKey, cookie.split('=')[1] ?? '');
+  await fetch(`${url}/api/keys`, { headers: { Authorization: 'Bearer stkp_mistyped', 'X-Request-Id': 'the-last-request' } });
+  await expect.poll(service.printed).toContain('the-last-request');
+  const log = service.printed();
   expect(secrets).toHaveLength(9);
   for (const secret of secrets) expect([secret, secret.length > 8, log.includes(secret)]).toEqual([secret, true, false]);
   expect(log).toContain('"operation":"createWebsite"');
@@ -114,13 +122,14 @@ test('a password that is typed on a terminal must be typed twice', async () => {
 }, 120_000);
 
 test('user delete deletes a user, and rejects an unknown address', async () => {
-  expect(await runCommand(folder, ['user', 'delete', email, '--yes'])).toEqual({
+  await runCommand(folder, ['user', 'add', 'bob@example.com'], { input: 'first password\n' });
+  expect(await runCommand(folder, ['user', 'delete', 'bob@example.com', '--yes'])).toEqual({
     code: 0,
-    printed: 'Deleted user 1 (ada@example.com) and all of their data.\n',
+    printed: expect.stringMatching(/^Deleted user \d+ \(bob@example\.com\) and all of their data\.\n$/),
   });
-  expect(await runCommand(folder, ['user', 'delete', email, '--yes'])).toEqual({
+  expect(await runCommand(folder, ['user', 'delete', 'bob@example.com', '--yes'])).toEqual({
     code: 1,
-    printed: 'There is no user with the address ada@example.com.\n',
+    printed: 'There is no user with the address bob@example.com.\n',
   });
 }, 120_000);
 
@@ -132,21 +141,9 @@ test.each([
   expect(await runCommand(folder, args, { input })).toEqual({ code: 1, printed });
 });
 
-const signIn = (url: string, password: string) =>
+const signIn = (password: string) =>
   fetch(`${url}/api/session`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ email, password }),
   });
-
-/** Runs the service on the folder with the most detailed log, and returns the log after it has stopped. */
-async function logWhileServing(work: (url: string) => Promise<void>): Promise<string> {
-  const service = run(folder, { PORT: '0', LOG_LEVEL: 'trace' });
-  try {
-    await work(await waitUntilListening(service));
-  } finally {
-    service.child.kill('SIGTERM');
-    await service.ended;
-  }
-  return service.printed();
-}

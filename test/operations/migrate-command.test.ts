@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ownCheckout, runCommand } from '../cli/run-command.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
-import { ownCheckout, runCommand } from './run-command.ts';
 
 const planned =
   /^These migrations would run, in one transaction:\n {2}0001_baseline\n(?: {2}\d{4}_\w+\n)*They are in \/.*\/src\/db\/migrations\.\n$/;

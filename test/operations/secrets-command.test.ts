@@ -7,7 +7,7 @@ import { SecretCipher } from '../../src/auth/secret-cipher.ts';
 import { openEmbedded } from '../../src/db/embedded.ts';
 import { readSecretKeys } from '../../src/db/secret-key-file.ts';
 import { entities } from '../../src/entities.ts';
-import { runCommand } from './run-command.ts';
+import { runCommand } from '../cli/run-command.ts';
 
 let folder: string;
 let data: string;
