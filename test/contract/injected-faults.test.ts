@@ -1,14 +1,14 @@
 // Every other test relies on the response checks, so they must be able to fail: each fault is injected into a copy of a
 // valid response, and the checks must detect it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ApiResponse } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
 import { ContractViolation, checkAgainstContract } from '../support/response-check.ts';
-import { cases, titleOf } from './dredd/cases.ts';
-import { check } from './dredd/check.ts';
-import { buildRequest, send } from './dredd/draft.ts';
-import { startEnvironment, type TestEnvironment } from './dredd/environment.ts';
-import { prepare } from './dredd/prepare.ts';
+import { cases, titleOf } from './cases/cases.ts';
+import { check } from './cases/check.ts';
+import { buildRequest } from './cases/draft.ts';
+import { startEnvironment, type TestEnvironment } from './cases/environment.ts';
+import { prepare } from './cases/prepare.ts';
+import { responseTo } from './cases/run-cases.ts';
 import { faults } from './injected-faults/faults.ts';
 
 let environment: TestEnvironment;
@@ -24,10 +24,7 @@ test.each(faults)('detects $title', async ({ caseTitle, inject, conformsToContra
   const testCase = cases.find((one) => titleOf(one) === caseTitle);
   if (!testCase) throw new Error(`There is no case ${caseTitle}.`);
   const draft = await prepare(testCase, environment);
-  const fetched = await send(draft);
-  draft.cleanUp?.();
-  const text = await fetched.text();
-  const valid: ApiResponse = { status: fetched.status, headers: fetched.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  const valid = await responseTo(draft);
   await check(draft, valid);
   const faulty = { ...valid, headers: new Headers(valid.headers), body: structuredClone(valid.body) };
   inject(faulty);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runIdempotent } from '../../src/db/idempotency.ts';
+import { holdRequest } from '../support/held-request.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { sql } from '../support/statement.ts';
 import { createMonitor, createProvider } from '../support/valid-requests.ts';
@@ -89,23 +90,10 @@ test('twenty concurrent requests create one row; each returns its response, or 4
   expect((await user.api.get('/api/v1/websites?search=rush.example')).body.meta.total).toBe(1);
 });
 
-/** Takes the lock of a running request in another transaction, until the returned function is called. */
-async function holdRequest(key: string): Promise<() => Promise<void>> {
-  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const transaction = service.database.asUser(user.id, async (em) => {
-    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`${user.id} POST /api/v1/websites ${key}`]);
-    locked.resolve();
-    await released.promise;
-  });
-  await locked.promise;
-  return () => {
-    released.resolve();
-    return transaction;
-  };
-}
+const hold = (key: string) => holdRequest(service.database, user.id, `POST /api/v1/websites ${key}`);
 
 test.runIf(process.env.TEST_DATABASE_URL)('returns 409 while the first request is in progress', async () => {
-  const release = await holdRequest('k-7');
+  const release = await hold('k-7');
   const { status, body } = await create('running.example', 'k-7');
   expect([status, body.code]).toEqual([409, 'request_in_progress']);
   expect(body.detail).toBe('A request with this Idempotency-Key is still in progress. Retry in a few seconds.');
@@ -115,7 +103,7 @@ test.runIf(process.env.TEST_DATABASE_URL)('returns 409 while the first request i
 test.skipIf(process.env.TEST_DATABASE_URL)(
   'on the embedded database, which runs one transaction at a time, the second request waits',
   async () => {
-    const release = await holdRequest('k-7');
+    const release = await hold('k-7');
     const waiting = create('running.example', 'k-7');
     await release();
     expect((await waiting).status).toBe(201);

@@ -1,7 +1,7 @@
 import type { Transaction } from 'dredd';
 
 export interface Hooks {
-  /** Replaces the request of the transaction with the one that causes the response of its case. */
+  /** Adds to the request what causes the response of its case. */
   before(transaction: Transaction): Promise<void>;
   /** Rejects if the response violates the contract. */
   validate(transaction: Transaction): Promise<void>;

@@ -3,8 +3,9 @@ declare module 'dredd' {
   import type { EventEmitter } from 'node:events';
 
   export interface Transaction {
-    origin: { apiName: string; actionName: string };
-    expected: { statusCode: string };
+    /** The name of a resource is the template of its path. */
+    origin: { apiName: string; resourceName: string };
+    expected: { statusCode: string; headers: Record<string, string>; body?: string };
     request: { method: string; headers: Record<string, string>; body: string | Buffer };
     protocol: string;
     host: string;
@@ -17,10 +18,16 @@ declare module 'dredd' {
     real: { statusCode: number; headers: Record<string, string | string[]>; body?: string };
   }
 
+  export interface ApiDescription {
+    /** The parsed document. */
+    apiElements?: object;
+  }
+
   export interface Test {
     status: 'pass' | 'fail' | 'skip';
     message: string;
     origin: Transaction['origin'];
+    request: Transaction['request'];
     expected: Transaction['expected'];
     errors?: { message: string }[];
   }
@@ -28,7 +35,7 @@ declare module 'dredd' {
   export default class Dredd {
     constructor(configuration: {
       endpoint: string;
-      apiDescriptions: string[];
+      path: string[];
       hookfiles: string[];
       emitter: EventEmitter;
       loglevel: string;

@@ -1,39 +1,54 @@
-// Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user or
-// a limit that is reached. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
+// Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user, a
+// limit that is reached, or a service whose database fails. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
 // are looked up by their status. A setup changes the valid request that it is given.
 import { createKey as createOwnKey } from '../../../src/accounts/keys.ts';
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';
+import { holdRequest } from '../../support/held-request.ts';
 import {
-  type Body,
   createKey,
   createMonitor,
   createProvider,
   createWebsite,
-  encodeBody,
   password,
   pathOf,
   signIn,
   validRequest,
-  withInvalidInput,
 } from '../../support/valid-requests.ts';
-import { scripts, type WebServer } from '../../support/web-server.ts';
-import { authorization, type Draft, send } from './draft.ts';
-
-type Setup = (draft: Draft) => void | Promise<void>;
+import { scripts } from '../../support/web-server.ts';
+import { authorization, send } from './draft.ts';
+import {
+  addIncident,
+  changes,
+  inDays,
+  replaceScript,
+  type Setup,
+  sendFirst,
+  sendIfNoneMatch,
+  sendInvalidInput,
+  setCredentials,
+  showProviderOfType,
+  useRestrictedService,
+  useUpSessionLimit,
+  withBody,
+  withHeader,
+} from './setup-steps.ts';
 
 export const setups: Record<string, Setup> = {
   // Successful responses that need more than the valid request.
   'listWebsites two_websites': async (draft) => {
-    await createWebsite(draft);
-    await createWebsite(draft, { privacy: '2', password });
+    // The examples of the parameters ask for favorites.
+    for (const fields of [{}, { privacy: '2', password }]) {
+      const { id } = await createWebsite(draft, fields);
+      await draft.user.api.patch(`/api/v1/websites/${id}`, { form: { favorite: '1' } });
+    }
   },
   'verifyWebsitePassword does_not_open': withBody({ password: 'not the password' }),
   // A list requested with a key contains that key, so only a user who has just signed up has no keys.
   'listKeys none': async (draft) => {
     const { body } = await draft.service.anonymous.post('/api/users', { json: (await validRequest('createUser', draft)).json });
     draft.owner = body.data;
-    draft.request.headers = await signIn(draft.service, body.data.email);
+    setCredentials(draft, await signIn(draft.service, body.data.email));
   },
   'deleteKey deleted': async (draft) => {
     const json = { name: 'Created with the calling key', scopes: ['monitors:read'] };
@@ -41,6 +56,9 @@ export const setups: Record<string, Setup> = {
     draft.request.parameters = { id: body.data.id };
   },
   'listMonitors two_monitors': async (draft) => {
+    // The examples of the parameters would filter out one of the two monitors.
+    const { status, type, ...query } = draft.request.query ?? {};
+    draft.request.query = query;
     await createMonitor(draft, { type: 'ping', url: 'router.example.net' });
     await createMonitor(draft);
   },
@@ -66,7 +84,7 @@ export const setups: Record<string, Setup> = {
   // With a key, the first request would change when the key was last used, and so the list.
   'listKeys 304': async (draft) => {
     draft.owner = draft.user = await draft.service.createUser(password);
-    draft.request.headers = await signIn(draft.service, draft.user.email);
+    setCredentials(draft, await signIn(draft.service, draft.user.email));
     await sendIfNoneMatch(draft);
   },
 
@@ -85,27 +103,28 @@ export const setups: Record<string, Setup> = {
   },
 
   // 401
-  unauthenticated: withHeaders({}),
-  invalid_key: (draft) => withHeaders({ Authorization: `Bearer ${generateKey()}` })(draft),
-  invalid_session: withHeaders({ Cookie: `sitekeeper_session=${'A'.repeat(43)}` }),
+  unauthenticated: (draft) => setCredentials(draft, {}),
+  invalid_key: (draft) => setCredentials(draft, { Authorization: `Bearer ${generateKey()}` }),
+  invalid_session: (draft) => setCredentials(draft, { Cookie: `sitekeeper_session=${'A'.repeat(43)}` }),
   invalid_credentials: withBody({ password: 'not the password' }),
 
   // 403
   missing_scope: async (draft) => {
     const others = allScopes.filter((scope) => !draft.operation.scopes.includes(scope));
-    draft.request.headers = await authorization(draft.user, { scopes: others });
+    setCredentials(draft, await authorization(draft.user, { scopes: others }));
   },
   cross_origin: async (draft) => {
     const isOpen = draft.operation.credentials.length === 0;
     const cookie = isOpen ? {} : await signIn(draft.service, (await draft.service.createUser(password)).email);
-    draft.request.headers = { ...cookie, 'Sec-Fetch-Site': 'cross-site' };
+    setCredentials(draft, cookie);
+    draft.request.headers['Sec-Fetch-Site'] = 'cross-site';
   },
   scope_not_held: async (draft) => {
-    draft.request.headers = await authorization(draft.user, { scopes: ['monitors:read'] });
+    setCredentials(draft, await authorization(draft.user, { scopes: ['monitors:read'] }));
     draft.request.json = { name: 'More scopes than its creator', scopes: ['providers:write'] };
   },
   expiry_beyond_own: async (draft) => {
-    draft.request.headers = await authorization(draft.user, { expires_at: inDays(1) });
+    setCredentials(draft, await authorization(draft.user, { expires_at: inDays(1) }));
     draft.request.json = { name: 'Expires later than its creator', scopes: ['monitors:read'], expires_at: inDays(2) };
   },
   not_your_key: async (draft) => {
@@ -115,7 +134,7 @@ export const setups: Record<string, Setup> = {
 
   // 404: the owner's request, sent by another user
   not_found: async (draft) => {
-    draft.request.headers = await authorization(await draft.service.createUser());
+    setCredentials(draft, await authorization(await draft.service.createUser()));
   },
   'addNotification provider_not_found': withBody({ provider_id: Number.MAX_SAFE_INTEGER }),
   'removeNotification not_assigned': withBody({ provider_id: Number.MAX_SAFE_INTEGER }),
@@ -155,6 +174,11 @@ export const setups: Record<string, Setup> = {
   already_created: async (draft) => {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
+  },
+  request_in_progress: async (draft) => {
+    draft.request.headers['Idempotency-Key'] = 'in-progress';
+    const path = pathOf(draft.operation, draft.request);
+    draft.cleanUp = await holdRequest(draft.environment.main.database, draft.user.id, `POST ${path} in-progress`);
   },
   monitor_paused: async (draft) => {
     await draft.user.api.put(`/api/monitors/${draft.request.parameters.id}`, { json: { is_active: false } });
@@ -200,6 +224,14 @@ export const setups: Record<string, Setup> = {
     for (let number = 1; number <= 200; number++) request.headers[`X-Header-${number}`] = '1';
   },
 
+  // 500 and 503
+  internal_error: (draft) => {
+    draft.service = draft.environment.broken;
+  },
+  unavailable: (draft) => {
+    draft.service = draft.environment.disconnected;
+  },
+
   // 502 and 503 of testProvider
   rejected: async (draft) => {
     const { slack, providers } = draft.environment.receivers;
@@ -212,78 +244,3 @@ export const setups: Record<string, Setup> = {
   },
   delivery_not_configured: useRestrictedService,
 };
-
-/** A change for each kind of resource. */
-const changes: Record<string, { form?: Record<string, string>; json?: Body }> = {
-  websites: { form: { favorite: '1' } },
-  monitors: { json: { friendly_name: 'Changed' } },
-  providers: { json: { recipient_email: 'changed@example.com' } },
-};
-
-function withBody(fields: Body): Setup {
-  return ({ request, operation }) => void Object.assign(request, encodeBody(operation, { ...request.json, ...request.form, ...fields }));
-}
-
-/** Replaces all headers of the valid request, including the credentials. */
-function withHeaders(headers: Record<string, string>): Setup {
-  return ({ request }) => {
-    request.headers = headers;
-  };
-}
-
-function withHeader(name: string, value: string): Setup {
-  return ({ request }) => {
-    request.headers[name] = value;
-  };
-}
-
-async function useUpSessionLimit(draft: Draft) {
-  draft.service = draft.environment.rateLimited;
-  await draft.service.anonymous.get('/api/session', { headers: draft.request.headers });
-}
-
-function sendInvalidInput(draft: Draft) {
-  draft.request = withInvalidInput(draft.operation, draft.request);
-}
-
-function useRestrictedService(draft: Draft) {
-  draft.service = draft.environment.restricted;
-}
-
-async function sendIfNoneMatch(draft: Draft) {
-  const { headers } = await send(draft);
-  draft.request.headers['If-None-Match'] = headers.get('ETag') ?? '';
-}
-
-async function sendFirst(draft: Draft) {
-  await send(draft);
-}
-
-function showProviderOfType(type: string): Setup {
-  return async (draft) => {
-    draft.request.parameters = { id: await createProvider(draft, type) };
-  };
-}
-
-/** Replaces the script of a receiver until the response has arrived. */
-function replaceScript(draft: Draft, server: WebServer, script: WebServer['script']) {
-  const original = server.script;
-  server.script = script;
-  draft.cleanUp = () => {
-    server.script = original;
-  };
-}
-
-async function addIncident({ environment, user, request }: Draft, duration: string | null) {
-  await environment.main.database.asUser(user.id, (em) =>
-    em.execute(
-      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
-       values (?, ?, now() - interval '1 hour', now() - interval '1 hour' + ?::interval, 'HTTP 503', 503)`,
-      [user.id, Number(request.parameters.id), duration],
-    ),
-  );
-}
-
-function inDays(days: number): string {
-  return new Date(Date.now() + days * 24 * 3600 * 1000).toISOString();
-}

@@ -10,10 +10,12 @@ export interface Draft extends Sender, Case {
   request: ValidRequest;
   /** The user whose rows the response may contain. */
   owner: { id: number };
+  /** Replaces the query. */
   rawQuery?: string;
+  /** Replaces the body. */
   rawBody?: string | Buffer<ArrayBuffer>;
   /** Reverts what the setup changed outside the user's data. */
-  cleanUp?: () => void;
+  cleanUp?: () => void | Promise<void>;
 }
 
 export interface HttpRequest {
@@ -25,7 +27,7 @@ export interface HttpRequest {
 }
 
 export function buildRequest({ service, operation, request, rawQuery, rawBody }: Draft): HttpRequest {
-  const path = pathOf(operation, request) + (rawQuery === undefined ? '' : `?${rawQuery}`);
+  const path = rawQuery === undefined ? pathOf(operation, request) : `${pathOf(operation, { parameters: request.parameters })}?${rawQuery}`;
   const { json, form } = request;
   const body = rawBody ?? (json ? JSON.stringify(json) : form ? String(new URLSearchParams(form)) : undefined);
   return {

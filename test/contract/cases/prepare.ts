@@ -1,23 +1,45 @@
-import { validRequest } from '../../support/valid-requests.ts';
+import { pathOf, type ValidRequest, validRequest } from '../../support/valid-requests.ts';
 import { type Case, titleOf } from './cases.ts';
 import { authorization, type Draft } from './draft.ts';
 import type { TestEnvironment } from './environment.ts';
 import { setups } from './setups.ts';
 
-/** Builds the request that causes the response of a case, and creates everything that it needs. Each case has its own user. */
-export async function prepare(testCase: Case, environment: TestEnvironment): Promise<Draft> {
+/**
+ * Builds the request that causes the response of a case, and creates everything that it needs. Each case has its own user.
+ * `given` is the part of the request that Dredd has read from the contract.
+ */
+export async function prepare(
+  testCase: Case,
+  environment: TestEnvironment,
+  given: Partial<Pick<ValidRequest, 'headers' | 'query'>> = {},
+): Promise<Draft> {
   const { operation, status, responseExample, requestExample } = testCase;
   const user = await environment.main.createUser();
   const sender = { service: environment.main, user };
-  const request = await validRequest(operation.id, sender, requestExample);
-  if (operation.credentials.includes('bearerKey')) request.headers = await authorization(user);
+  const valid = await validRequest(operation.id, sender, requestExample);
+  const credentials = operation.credentials.includes('bearerKey') ? await authorization(user) : valid.headers;
+  const request = { ...valid, ...given, headers: { ...given.headers, ...credentials } };
   const draft: Draft = { ...testCase, ...sender, environment, request, owner: user };
+  await useCurrentETag(draft);
   const response = responseExample?.name ?? status;
   const setup = setups[`${operation.id} ${response}`] ?? setups[response];
   if (!setup && status >= 300) throw new Error(`setups.ts has no setup for ${titleOf(testCase)}.`);
   await setup?.(draft);
+  useFieldsInQuery(draft);
   await setMonitorStates(draft);
   return draft;
+}
+
+/** The ETag in the contract's example belongs to the example's resource. */
+async function useCurrentETag({ user, operation, request }: Draft) {
+  if (!('If-Match' in request.headers)) return;
+  const { headers } = await user.api.get(pathOf(operation, request));
+  request.headers['If-Match'] = headers.get('ETag') ?? '';
+}
+
+/** A field that can be in the query or in the body must have the same value in both. */
+function useFieldsInQuery({ request: { query = {}, json = {} } }: Draft) {
+  for (const name of Object.keys(query)) if (name in json) query[name] = String(json[name]);
 }
 
 /** Sets the user's monitors, newest first, to the states that the example shows. Real checks would take minutes. */

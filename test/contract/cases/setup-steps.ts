@@ -1,0 +1,82 @@
+// The steps that setups.ts is composed of.
+import { type Body, createProvider, encodeBody, withInvalidInput } from '../../support/valid-requests.ts';
+import type { WebServer } from '../../support/web-server.ts';
+import { type Draft, send } from './draft.ts';
+
+export type Setup = (draft: Draft) => void | Promise<void>;
+
+/** A change for each kind of resource. */
+export const changes: Record<string, { form?: Record<string, string>; json?: Body }> = {
+  websites: { form: { favorite: '1' } },
+  monitors: { json: { friendly_name: 'Changed' } },
+  providers: { json: { recipient_email: 'changed@example.com' } },
+};
+
+export function withBody(fields: Body): Setup {
+  return ({ request, operation }) => void Object.assign(request, encodeBody(operation, { ...request.json, ...request.form, ...fields }));
+}
+
+/** Replaces the credentials of the request and leaves its other headers as they are. */
+export function setCredentials({ request }: Draft, credentials: Record<string, string>) {
+  const { Authorization, Cookie, ...others } = request.headers;
+  request.headers = { ...others, ...credentials };
+}
+
+export function withHeader(name: string, value: string): Setup {
+  return ({ request }) => {
+    request.headers[name] = value;
+  };
+}
+
+export async function useUpSessionLimit(draft: Draft) {
+  draft.service = draft.environment.rateLimited;
+  await draft.service.anonymous.get('/api/session', { headers: draft.request.headers });
+}
+
+export function sendInvalidInput(draft: Draft) {
+  draft.request = withInvalidInput(draft.operation, draft.request);
+}
+
+export function useRestrictedService(draft: Draft) {
+  draft.service = draft.environment.restricted;
+}
+
+export async function sendIfNoneMatch(draft: Draft) {
+  const { headers } = await send(draft);
+  draft.request.headers['If-None-Match'] = headers.get('ETag') ?? '';
+}
+
+/** The second request must not be a repetition of the first one. */
+export async function sendFirst(draft: Draft) {
+  const { 'Idempotency-Key': _, ...headers } = draft.request.headers;
+  await send({ ...draft, request: { ...draft.request, headers } });
+}
+
+export function showProviderOfType(type: string): Setup {
+  return async (draft) => {
+    draft.request.parameters = { id: await createProvider(draft, type) };
+  };
+}
+
+/** Replaces the script of a receiver until the response has arrived. */
+export function replaceScript(draft: Draft, server: WebServer, script: WebServer['script']) {
+  const original = server.script;
+  server.script = script;
+  draft.cleanUp = () => {
+    server.script = original;
+  };
+}
+
+export async function addIncident({ environment, user, request }: Draft, duration: string | null) {
+  await environment.main.database.asUser(user.id, (em) =>
+    em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
+       values (?, ?, now() - interval '1 hour', now() - interval '1 hour' + ?::interval, 'HTTP 503', 503)`,
+      [user.id, Number(request.parameters.id), duration],
+    ),
+  );
+}
+
+export function inDays(days: number): string {
+  return new Date(Date.now() + days * 24 * 3600 * 1000).toISOString();
+}
