@@ -35,7 +35,8 @@ export async function responseTo(draft: Draft): Promise<ApiResponse> {
   try {
     const fetched = await send(draft);
     const text = await fetched.text();
-    return { status: fetched.status, headers: fetched.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+    // The headers are copied, because those of a fetched response cannot be changed.
+    return { status: fetched.status, headers: new Headers(fetched.headers), text, body: text === '' ? undefined : JSON.parse(text) };
   } finally {
     await draft.cleanUp?.();
   }
