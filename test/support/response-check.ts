@@ -30,6 +30,10 @@ const headerAjv = new Ajv({ strict: false, allErrors: true, coerceTypes: true })
 formats.default(headerAjv);
 const compiled = new Map<object, ValidateFunction>();
 
+/** Headers of HTTP itself, which every response may have and OpenAPI documents do not list. */
+const generalHeaders =
+  /^(access-control-.+|allow|cache-control|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/;
+
 export class ContractViolation extends Error {}
 
 /** The mock returns examples that do not depend on the request, so only their schema is checked. */
@@ -62,6 +66,10 @@ function check(declared: DeclaredResponse, method: string, response: ApiResponse
     const value = response.headers.get(name);
     if (value === null && required) fail(`the header ${name} is missing`);
     if (value !== null && !validator(headerAjv, schema)({ value })) fail(`the header ${name} is ${value}`);
+  }
+  const names = new Set(Object.keys(declared.headers ?? {}).map((name) => name.toLowerCase()));
+  for (const name of response.headers.keys()) {
+    if (!names.has(name) && !generalHeaders.test(name)) fail(`the header ${name} is not declared`);
   }
   const mediaType = response.headers.get('content-type');
   if (!declared.content) {

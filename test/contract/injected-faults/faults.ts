@@ -97,6 +97,7 @@ export const faults: Fault[] = [
   withHeader('no ETag on the 304 of a list', 'listMonitors 304', 'ETag'),
   withHeader('an ETag of a list that is not a hash', 'listNotifications 304', 'ETag', '"3"'),
   withHeader('a weak ETag', 'updateProvider 200 sms', 'ETag', 'W/"2"'),
+  withHeader('an undeclared header', 'listKeys 304', 'X-Powered-By', 'Sitekeeper'),
   withHeader('no request id', 'deleteProvider 200 deleted', 'X-Request-Id'),
   withHeader('no WWW-Authenticate', 'deleteWebsite 401 invalid_key', 'WWW-Authenticate'),
   withHeader('no Retry-After', 'createMonitor 429 rate_limited', 'Retry-After'),
