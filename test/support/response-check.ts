@@ -36,8 +36,16 @@ const generalHeaders =
 
 export class ContractViolation extends Error {}
 
-/** The mock returns examples that do not depend on the request, so only their schema is checked. */
-export function checkAgainstContract(method: string, path: string, response: ApiResponse, { isMock = false } = {}) {
+/**
+ * The mock returns examples that do not depend on the request, so only their schema is checked. Undeclared headers are violations
+ * unless a proxy or the mock may have added them.
+ */
+export function checkAgainstContract(
+  method: string,
+  path: string,
+  response: ApiResponse,
+  { isMock = false, allowsOtherHeaders = true } = {},
+) {
   const pathname = path.split('?')[0] ?? '';
   const api = apis.find(({ root }) => pathname === root || pathname.startsWith(`${root}/`));
   if (!api) return;
@@ -56,6 +64,8 @@ export function checkAgainstContract(method: string, path: string, response: Api
     const declared = operation.responses[response.status];
     if (!declared) return fail('the status is not declared');
     check(declared, method, response, fail);
+    const undeclared = allowsOtherHeaders ? [] : undeclaredHeaders(declared, response);
+    if (undeclared.length > 0) fail(`the header ${undeclared[0]} is not declared`);
   }
   const [contradiction] = isMock ? [] : contradictions({ method, pathname, parameters }, response);
   if (contradiction) fail(contradiction);
@@ -67,10 +77,6 @@ function check(declared: DeclaredResponse, method: string, response: ApiResponse
     if (value === null && required) fail(`the header ${name} is missing`);
     if (value !== null && !validator(headerAjv, schema)({ value })) fail(`the header ${name} is ${value}`);
   }
-  const names = new Set(Object.keys(declared.headers ?? {}).map((name) => name.toLowerCase()));
-  for (const name of response.headers.keys()) {
-    if (!names.has(name) && !generalHeaders.test(name)) fail(`the header ${name} is not declared`);
-  }
   const mediaType = response.headers.get('content-type');
   if (!declared.content) {
     if (response.text !== '') fail('the response has a body, but none is declared');
@@ -81,6 +87,11 @@ function check(declared: DeclaredResponse, method: string, response: ApiResponse
   if (method === 'HEAD') return;
   const validate = validator(ajv, content.schema);
   if (!validate({ value: response.body })) fail(ajv.errorsText(validate.errors, { dataVar: 'body' }));
+}
+
+function undeclaredHeaders(declared: DeclaredResponse, { headers }: ApiResponse): string[] {
+  const names = new Set(Object.keys(declared.headers ?? {}).map((name) => name.toLowerCase()));
+  return [...headers.keys()].filter((name) => !names.has(name) && !generalHeaders.test(name));
 }
 
 /** The schema is wrapped in an object, because Ajv coerces only properties. Undeclared fields in a response are violations. */

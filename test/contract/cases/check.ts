@@ -8,7 +8,7 @@ export async function check(draft: Draft, response: ApiResponse) {
   const { status, body } = response;
   if (status !== draft.status) throw new Error(`${titleOf(draft)}: the response is ${status} ${body?.code ?? ''}`);
   const { method, path } = buildRequest(draft);
-  checkAgainstContract(method, path, response);
+  checkAgainstContract(method, path, response, { allowsOtherHeaders: false });
   const errors = differencesFromExample(draft, body);
   if (status < 300) errors.push(...differencesFromRequest(draft, body), ...(await foreignRows(draft, body)));
   if (errors.length > 0) throw new Error(`${titleOf(draft)}: ${errors.join('; ')}`);

@@ -1,7 +1,6 @@
 // Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user, a
 // limit that is reached, or a service whose database fails. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
 // are looked up by their status. A setup changes the valid request that it is given.
-import { createKey as createOwnKey } from '../../../src/accounts/keys.ts';
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';
 import { holdRequest } from '../../support/held-request.ts';
@@ -158,12 +157,14 @@ export const setups: Record<string, Setup> = {
   },
   quota_exceeded: useRestrictedService,
   'createKey quota_exceeded': async ({ environment, user }) => {
-    await environment.main.database.asUser(user.id, async (em) => {
-      const [{ count } = { count: 0 }] = await em.execute<{ count: number }[]>('select count(*)::int as count from api_keys');
-      for (let number = count; number < 100; number++) {
-        await createOwnKey(em, { userId: user.id, name: 'Another key', scopes: ['monitors:read'] });
-      }
-    });
+    await environment.main.database.asUser(user.id, (em) =>
+      em.execute(
+        `insert into api_keys (user_id, name, scopes, prefix, key_hash)
+         select ?, 'Another key', '{monitors:read}', 'stkp_0000', sha256(convert_to(? || number, 'UTF8'))
+           from generate_series((select count(*) from api_keys) + 1, 100) number`,
+        [user.id, `${user.id} `],
+      ),
+    );
   },
   email_taken: sendFirst,
   'createWebsite already_created': async (draft) => {
