@@ -1,10 +1,11 @@
 import { matchesGlob } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import RunRecorder from './test/support/run-record.ts';
 
 /** The slowest files start first, so that none of them runs alone at the end. */
 const slowFiles =
-  '**/test/{runtime/serve,cli/user,db/migrations,monitoring/{engine/{local-failures,outage},alerts/dispatcher},contract/{fuzz/generated-requests,mock-agrees,injected-faults}}.test.ts';
+  '**/test/{runtime/serve,cli/user,db/migrations,monitoring/{engine/{local-failures,outage},alerts/dispatcher},contract/every-operation}.test.ts';
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
@@ -13,14 +14,18 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** Tests of the contract and its tools that take long: `npm run test:contract`. */
+export const contractFiles = ['test/contract/{diff,injected-faults,lint-spec,mock-agrees,fuzz/*}.test.ts'];
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // These have their own commands, because they require more than npm or take long: test:abuse, test:faults, test:operations, test:browser.
-    exclude: ['test/abuse/**', 'test/faults/**', 'test/operations/**', 'test/browser/**'],
+    exclude: ['test/abuse/**', 'test/faults/**', 'test/operations/**', 'test/browser/**', ...contractFiles],
     // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
     sequence: { sequencer: SlowestFirst },
+    reporters: ['default', new RunRecorder()],
     globalSetup: 'test/support/global-setup.ts',
     // Modules are loaded and compiled once per worker instead of once per file, which takes a third of the time. Test files
     // stay independent, because each has its own database.

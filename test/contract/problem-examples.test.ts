@@ -1,15 +1,9 @@
-// The problem examples in the contract must show what the service returns.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+// The problem examples in the contract must show what the service returns. `npm run contract` and `contract:cases` compare them with
+// the responses; these tests need no service.
+import { describe, expect, test } from 'vitest';
 import { InvalidRequest, type ProblemCode, type ValidationError } from '../../src/errors.ts';
 import { problems } from '../../src/http/problems.ts';
 import { operations } from '../support/contract-operations.ts';
-import { createDatabase } from '../support/database.ts';
-import { type Case, cases } from './cases/cases.ts';
-import { check } from './cases/check.ts';
-import { startEnvironment, type TestEnvironment } from './cases/environment.ts';
-import { prepare } from './cases/prepare.ts';
-import { isImpossible } from './cases/report.ts';
-import { responseTo } from './cases/run-cases.ts';
 
 interface ProblemExample {
   title: string;
@@ -55,21 +49,3 @@ test.each(examples.filter(({ problem }) => problem.errors))(
     expect(detail).toBe(new InvalidRequest(errors, code as 'validation_failed').message);
   },
 );
-
-describe('the service returns what the example shows', () => {
-  let environment: TestEnvironment;
-  beforeAll(async () => {
-    environment = await startEnvironment(await createDatabase());
-  });
-  afterAll(() => environment.stop());
-
-  const errors = cases.filter((testCase) => testCase.status >= 400 && !isImpossible(testCase));
-  // Examples with the same text are tested once. npm run contract and contract:cases test every example of every operation.
-  const textOf = ({ responseExample }: Case) => JSON.stringify({ ...responseExample?.value, instance: undefined });
-  const distinct = [...Map.groupBy(errors, textOf).values()].flatMap(([first]) => first ?? []);
-
-  test.each(distinct)('$operation.id $responseExample.name', async (testCase) => {
-    const draft = await prepare(testCase, environment);
-    await check(draft, await responseTo(draft));
-  });
-});
