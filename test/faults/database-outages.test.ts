@@ -5,7 +5,9 @@ import type { Work } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { guarantee } from '../support/guarantee.ts';
+import { lengthOf } from '../support/length.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { slowest, startStopwatch } from '../support/stall.ts';
 import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
@@ -79,9 +81,9 @@ guarantee(
     await expect.poll(() => load.outcome.statuses[503], { timeout: 20_000 }).toBeGreaterThan(50);
     const [ready, healthy] = [await get('/readyz'), await get('/healthz')];
     await postgres.start();
-    const start = performance.now();
-    await expect.poll(canListWebsites, { timeout: 20_000, interval: 20 }).toBe(true);
-    const recoveryMs = performance.now() - start;
+    const elapsed = startStopwatch();
+    await expect.poll(canListWebsites, { timeout: 60_000, interval: 20 }).toBe(true);
+    const recovery = elapsed();
     const outcome = await load.stop();
     // The result of the check is recorded long before the lease of the check expires.
     const status = async () => (await service.api.get(`/api/monitors/${monitorId}`)).body.data.status;
@@ -90,22 +92,23 @@ guarantee(
     const statuses = () => query<{ status: string; count: number }>('select status, count(*)::int from alerts group by 1');
     await expect.poll(statuses, { timeout: 30_000, interval: 500 }).toEqual([{ status: 'sent', count: alerts }]);
     expect([ready.status, healthy.status]).toEqual([503, 200]);
-    // This leaves room for a slow machine. A lost connection that is not reclaimed would take 16 s.
-    expect(recoveryMs).toBeLessThan(12_000);
     expect(Object.keys(outcome.statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
     expect(outcome.malformedErrors).toBe(0);
     expect(new Set(mail.mails.map(({ parsed }) => parsed.messageId)).size).toBe(alerts);
     expect(mail.mails.length).toBe(alerts);
     const { body } = await service.api.get('/api/v1/websites');
     expect(body.meta.total).toBeGreaterThanOrEqual(outcome.created.length);
-    return `${outcome.statuses[503]} × 503, recovered after ${Math.round(recoveryMs)} ms, ${alerts} of ${alerts} alerts sent once`;
+    return { elapsed: [recovery], measured: `${outcome.statuses[503]} × 503, ${alerts} of ${alerts} alerts sent once` };
   },
   150_000,
 );
 
+// A request waits for a connection for up to 5 s, and on a silent connection for 16 s. It must fail while PostgreSQL is frozen.
+const frozenSeconds = lengthOf({ short: 30, long: 60 });
+
 guarantee(
   7,
-  'While PostgreSQL is frozen for 60 s, /readyz returns 503, /healthz returns 200, other requests get 503 within 25 s, and no monitor is reported down',
+  `While PostgreSQL is frozen for ${frozenSeconds} s, /readyz returns 503 and /healthz 200 within 3 s, other requests get 503 within 25 s, and no monitor is reported down`,
   async () => {
     const monitors = await Promise.all(Array.from({ length: 10 }, createMonitor));
     const listMonitors = async () => (await service.api.get('/api/monitors?pageSize=100')).body.data;
@@ -124,7 +127,7 @@ guarantee(
     await wakeAll({ asEngine });
     await expect.poll(() => target.requests.length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(requestsBefore);
 
-    const end = performance.now() + 60_000;
+    const end = performance.now() + frozenSeconds * 1000;
     postgres.freeze();
     const healthChecks: { ready: TimedResponse; healthy: TimedResponse }[] = [];
     while (performance.now() < end) {
@@ -133,19 +136,14 @@ guarantee(
       await delay(Math.max(0, Math.min(3000, end - performance.now())));
     }
     postgres.thaw();
-    const start = performance.now();
-    await expect.poll(canListWebsites, { timeout: 20_000, interval: 50 }).toBe(true);
-    const recoveryMs = performance.now() - start;
-    const { statuses, slowestMs, malformedErrors } = await load.stop();
+    const recovering = startStopwatch();
+    await expect.poll(canListWebsites, { timeout: 60_000, interval: 50 }).toBe(true);
+    const recovery = recovering();
+    const { statuses, slowest: slowestRequest, malformedErrors } = await load.stop();
 
     expect(Object.keys(statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
     expect(malformedErrors).toBe(0);
-    // 5 s to get a connection from the pool, 16 s of silence on it, and the rest for a slow machine. Two silences take longer.
-    expect(slowestMs).toBeLessThan(30_000);
-    // The median is used because a short suspension of the machine can delay a single response.
-    const readyMs = healthChecks.map(({ ready }) => ready.ms).toSorted((a, b) => a - b)[healthChecks.length >> 1] ?? 0;
     expect(new Set(healthChecks.map(({ ready, healthy }) => `${ready.status} ${healthy.status}`))).toEqual(new Set(['503 200']));
-    expect(readyMs).toBeLessThan(4500); // The timeout for a connection from the pool is 5 s.
     // Checks continue, and none of this was counted as a failure of a monitor.
     const before = target.requests.length;
     await expect.poll(() => target.requests.length, { timeout: 40_000 }).toBeGreaterThan(before + 3);
@@ -153,7 +151,10 @@ guarantee(
     expect(openIncidents?.count).toBe(0);
     for (const monitor of await listMonitors()) expect(monitor).toMatchObject({ status: 'up', last_error: null });
     expect(await countFailures()).toBe(failuresBefore);
-    return `${statuses[503]} × 503, slowest after ${(slowestMs / 1000).toFixed(1)} s; readyz 503 after ${(readyMs / 1000).toFixed(1)} s; recovered after ${Math.round(recoveryMs)} ms; ${monitors.length} monitors up`;
+    return {
+      elapsed: [slowest(healthChecks.flatMap(({ ready, healthy }) => [ready, healthy])), slowestRequest],
+      measured: `${statuses[503]} × 503, recovered after ${Math.round(recovery.ms)} ms; ${monitors.length} monitors up`,
+    };
   },
   240_000,
 );

@@ -3,10 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { guarantee } from '../support/guarantee.ts';
+import { lengthOf } from '../support/length.ts';
 import { Deployment, kill, type RunningService } from './support/deployment.ts';
 import { send } from './support/load.ts';
 
-const kills = 20;
+const kills = lengthOf({ short: 5, long: 20 });
 const writers = 4;
 
 let deployment: Deployment;
@@ -46,7 +47,7 @@ async function listDomains(service: RunningService): Promise<Set<string>> {
 
 guarantee(
   8,
-  'The embedded database loses no acknowledged write in 20 kills during writes; a second process does not start; a full disk is reported clearly',
+  `The embedded database loses no acknowledged write in ${kills} kills during writes; a second process does not start; a full disk is reported clearly`,
   async () => {
     const acknowledged: string[] = [];
     for (let round = 1; round <= kills; round++) {

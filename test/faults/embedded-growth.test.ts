@@ -5,12 +5,13 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lengthOf } from '../support/length.ts';
 import { Deployment, kill, type RunningService } from './support/deployment.ts';
 import { send } from './support/load.ts';
 
 const websites = 20;
 const updates = 2000;
-const kills = 5;
+const kills = lengthOf({ short: 2, long: 5 });
 
 let deployment: Deployment;
 let agent: Agent;

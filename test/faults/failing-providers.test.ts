@@ -20,7 +20,7 @@ afterAll(async () => {
 
 guarantee(
   23,
-  'With one provider that hangs, one that returns 429 and one that resets connections, the others deliver on time, and these deliver once they work again',
+  'With one provider that hangs, one that returns 429 and one that resets connections, the others deliver meanwhile, and these deliver once they work again',
   async () => {
     const { telegram, twilio, slack, providers } = receivers;
     const { api, id } = await service.createUser();

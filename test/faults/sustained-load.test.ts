@@ -4,11 +4,12 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
+import { lengthOf } from '../support/length.ts';
 import { Deployment, type RunningService } from './support/deployment.ts';
 import { startLoad } from './support/load.ts';
 import { memoryOf, reportMemoryOnSignal } from './support/memory.ts';
 
-const loadSeconds = Number(process.env.FAULTS_LOAD_SECONDS ?? 45);
+const loadSeconds = Number(process.env.FAULTS_LOAD_SECONDS ?? lengthOf({ short: 18, long: 90 }));
 
 let database: Database;
 let deployment: Deployment;
@@ -34,12 +35,12 @@ guarantee(
       await delay((loadSeconds / 3) * 1000);
       heaps.push((await memoryOf(service)).heap);
     }
-    const { statuses, responses, slowestMs } = await load.stop();
+    const { statuses, responses, slowest } = await load.stop();
     const [, second = 0, last = 0] = heaps;
     expect(Object.keys(statuses).toSorted()).toEqual(['200', '201', '401', '404', '422']);
     // A leak of half a kilobyte per request would exceed this.
     expect(last - second).toBeLessThan(Math.max(3, ((responses / 3) * 500) / 1e6));
-    return `${responses} requests in ${loadSeconds} s at 70 % of ${Math.round(capacity)}/s, slowest ${Math.round(slowestMs)} ms; heap ${heaps.map((heap) => heap.toFixed(1)).join(', ')} MB`;
+    return `${responses} requests in ${loadSeconds} s at 70 % of ${Math.round(capacity)}/s, slowest ${Math.round(slowest.ms)} ms; heap ${heaps.map((heap) => heap.toFixed(1)).join(', ')} MB`;
   },
   (loadSeconds + 60) * 1000,
 );

@@ -3,18 +3,11 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { Deployment, kill } from '../faults/support/deployment.ts';
+import { jumpOnSignal } from '../support/clock-jump.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 import type { RunningProcess } from '../support/process.ts';
 import { wakeAll } from '../support/wake.ts';
 import { getHealth } from './support/metrics-port.ts';
-
-/** NODE_OPTIONS of a process whose monotonic clock jumps on SIGUSR2, by more than the 90 seconds after which a loop counts as stuck. */
-const jumpOnSignal = `--import=data:text/javascript,${encodeURIComponent(`
-  const now = performance.now.bind(performance);
-  let offsetMs = 0;
-  performance.now = () => now() + offsetMs;
-  process.on('SIGUSR2', () => { offsetMs += 100_000; });
-`)}`;
 
 describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
   let database: Database;
@@ -46,7 +39,8 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     ['monitors', 'the loop that runs checks does not turn'],
     ['alerts', 'the loop that sends alerts does not turn'],
   ] as const)('a worker that waits for the table of %s for too long is healthy and not ready, because %s', async (table, reason) => {
-    const worker = await deployment.startWorker({ NODE_OPTIONS: jumpOnSignal });
+    // A loop counts as stuck after 90 seconds.
+    const worker = await deployment.startWorker({ NODE_OPTIONS: jumpOnSignal(100) });
     onTestFinished(() => kill(worker));
     expect(await getHealth(worker, '/readyz')).toEqual([200, { status: 'ready' }]);
     const unblock = await blockLoops(table);

@@ -1,6 +1,10 @@
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import type { Guarantee } from './guarantee.ts';
 
-/** Prints every guarantee with what was measured and whether it held. In CI a run of all tests fails if one of them was not tested. */
+/**
+ * Prints every guarantee with what was promised and measured, and whether it held. In CI a run of all tests fails if one of them
+ * was not tested.
+ */
 export class GuaranteeTable implements Reporter {
   readonly #count: number;
   #vitest: Vitest | undefined;
@@ -22,9 +26,9 @@ export class GuaranteeTable implements Reporter {
         return guarantee ? [{ ...guarantee, held: test.result().state === 'passed' }] : [];
       })
       .toSorted((a, b) => a.number - b.number);
-    console.log('\n| # | guarantee | measured | held |\n|---|---|---|---|');
-    for (const { number, title, measured = '', held } of rows)
-      console.log(`| ${number} | ${title} | ${measured} | ${held ? 'yes' : 'NO'} |`);
+    console.log('\n| # | guarantee | promised | took | of which the machine stalled | measured | held |\n|---|---|---|---|---|---|---|');
+    for (const row of rows)
+      console.log(`| ${row.number} | ${row.title} | ${timesOf(row)} | ${row.measured ?? ''} | ${row.held ? 'yes' : 'NO'} |`);
     console.log(`\n${rows.filter(({ held }) => held).length} of ${this.#count} guarantees held.`);
     const isComplete = rows.length === this.#count && rows.every(({ number }, index) => number === index + 1);
     if (isComplete || !process.env.CI || !(await this.#hasRunAll(modules))) return;
@@ -37,4 +41,12 @@ export class GuaranteeTable implements Reporter {
     const files = await this.#vitest?.globTestSpecifications();
     return modules.length === files?.length && !this.#vitest?.config.testNamePattern;
   }
+}
+
+function timesOf({ promisedSeconds, elapsed }: Guarantee): string {
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
+  const promised = promisedSeconds.map((promise) => `within ${promise} s`);
+  return [promised, elapsed.map(({ ms }) => seconds(ms)), elapsed.map(({ stallMs }) => seconds(stallMs))]
+    .map((times) => times.join(', '))
+    .join(' | ');
 }

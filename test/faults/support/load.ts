@@ -1,13 +1,13 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Elapsed, slowest, startStopwatch } from '../../support/stall.ts';
 
-export interface TimedResponse {
+export interface TimedResponse extends Elapsed {
   /** 0 if there was no response. */
   status: number;
   contentType: string;
   body: string;
-  ms: number;
 }
 
 /** The results of a load so far. */
@@ -17,7 +17,7 @@ export interface LoadOutcome {
   statuses: Record<number, number>;
   /** The number of 5xx responses that are not problem+json. */
   malformedErrors: number;
-  slowestMs: number;
+  slowest: Elapsed;
   /** The domains of the websites whose creation returned 201. */
   created: string[];
 }
@@ -45,7 +45,7 @@ export function startLoad(
 ): Load {
   const name = `load-${process.pid}-${++loads}`;
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const outcome: LoadOutcome = { responses: 0, statuses: {}, malformedErrors: 0, slowestMs: 0, created: [] };
+  const outcome: LoadOutcome = { responses: 0, statuses: {}, malformedErrors: 0, slowest: { ms: 0, stallMs: 0 }, created: [] };
   const start = performance.now();
   let sent = 0;
   let stopped = false;
@@ -62,10 +62,10 @@ export function startLoad(
     if (response.status === 0) await delay(20); // A refused connection fails at once. Without a delay this would be a busy loop.
   }
 
-  function count({ status, contentType, ms }: TimedResponse) {
+  function count({ status, contentType, ms, stallMs }: TimedResponse) {
     outcome.responses++;
     outcome.statuses[status] = (outcome.statuses[status] ?? 0) + 1;
-    outcome.slowestMs = Math.max(outcome.slowestMs, ms);
+    outcome.slowest = slowest([outcome.slowest, { ms, stallMs }]);
     if (status >= 500 && !contentType.startsWith('application/problem+json')) outcome.malformedErrors++;
   }
 
@@ -107,7 +107,7 @@ export async function send(
   url: string,
   { method = 'GET', key, form, headers = {} }: { method?: string; key?: string; form?: string; headers?: Record<string, string> } = {},
 ): Promise<TimedResponse> {
-  const start = performance.now();
+  const elapsed = startStopwatch();
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request(url, {
@@ -123,8 +123,8 @@ export async function send(
     });
     const body = await text(response);
     const contentType = response.headers['content-type'] ?? '';
-    return { status: response.statusCode ?? 0, contentType, body, ms: performance.now() - start };
+    return { status: response.statusCode ?? 0, contentType, body, ...elapsed() };
   } catch {
-    return { status: 0, contentType: '', body: '', ms: performance.now() - start };
+    return { status: 0, contentType: '', body: '', ...elapsed() };
   }
 }
