@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.remove());
 
-guarantee(1, 'No two users, resources or states share an ETag, and caches keep users apart', async () => {
+guarantee(1, 'No two resources, states of one or lists with different contents share an ETag, and caches keep users apart', async () => {
   const [a, b] = service.users.map((user) => service.as(user));
   const form = { domain: 'shared.example' };
   const created = await a?.post('/api/v1/websites', { form });
@@ -30,14 +30,22 @@ guarantee(1, 'No two users, resources or states share an ETag, and caches keep u
   const recreated = await lookUp(a, etag);
   expect([recreated?.status, recreated?.body.data.privacy]).toEqual([200, 1]);
 
+  const updated = await a?.patch(`/api/v1/websites/${recreated?.body.data.id}`, { form: { favorite: '1' } });
+  const etags = [ofA, ofB, recreated, updated].map((response) => response?.headers.get('ETag'));
+
   const lists = ['/api/v1/websites', '/api/monitors', '/api/keys', '/api/providers'];
   for (const path of lists) {
     const list = await a?.get(path);
     const listTag = list?.headers.get('ETag') ?? '';
+    const listOfB = await b?.get(path);
+    etags.push(listTag);
+    if (listOfB?.text !== list?.text) etags.push(listOfB?.headers.get('ETag')); // Empty lists are the same.
     expect((await a?.get(path, { headers: { 'If-None-Match': listTag } }))?.status, path).toBe(304);
     expect(list?.headers.get('Vary'), path).toBe('Authorization, Cookie, Origin');
   }
-  return `2 users with one domain, and one deleted and created again: 3 ETags; ${lists.length} lists with a hash`;
+  expect(etags).not.toContain(null);
+  expect(new Set(etags).size, etags.join(' ')).toBe(etags.length);
+  return `2 users with one domain, one of which is deleted, created again and updated, and lists of both: ${etags.length} different ETags`;
 });
 
 guarantee(3, 'An API key in a path, a request id or a field name appears neither in the response nor in the log', async () => {
@@ -57,12 +65,14 @@ guarantee(3, 'An API key in a path, a request id or a field name appears neither
   for (const { text, headers } of responses) expect(text + [...headers].flat().join()).not.toContain(key.slice(9));
   expect(responses[0]?.body.instance).toBe(`/api/monitors/${key.slice(0, 9)}****`);
   await expect.poll(() => service.printed(), { timeout: 10_000 }).toContain(`/${key.slice(0, 9)}****`);
-  await service.as(user).get('/healthz');
+  // The log lines of the requests before this one have arrived when its own has.
+  await service.as(user).get('/healthz', { headers: { 'X-Request-Id': 'the-last-one' } });
+  await expect.poll(() => service.printed(), { timeout: 10_000 }).toContain('the-last-one');
   expect(service.printed()).not.toContain(key.slice(9));
   return `${responses.length} requests, 0 of their responses and log lines contain the key`;
 });
 
-guarantee(5, 'A password change replaces the session, and secrets are neither cached nor sniffed', async () => {
+guarantee(5, 'A password change replaces the session, a new key is not stored by caches, and responses are not sniffed', async () => {
   const [user] = service.users;
   const { email = '', password = '' } = user ?? {};
   const anonymous = service.as(undefined);

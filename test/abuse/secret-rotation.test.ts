@@ -16,7 +16,7 @@ guarantee(
   async () => {
     const database = isEmbedded ? undefined : await createDatabase();
     const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
-    const [oldKey, newKey] = [1, 2].map(() => randomBytes(32).toString('base64')) as [string, string];
+    const [oldKey, newKey, nextKey] = [1, 2, 3].map(() => randomBytes(32).toString('base64')) as [string, string, string];
     const bothKeys = `${newKey},${oldKey}`;
     const server: Record<string, string> = database ? { DATABASE_URL: urlOf(database) } : {};
     const deployment = await Deployment.create({ ...server, TELEGRAM_API_URL: telegram.url });
@@ -65,6 +65,9 @@ guarantee(
       }
       await stop(service);
       expect((await secrets(newKey, 'status')).printed).toMatch(new RegExp(`^\\w{8}: ${count} secrets, the newest key\\n$`));
+      // Rotating again decrypts every secret with the new key.
+      expect((await secrets(`${nextKey},${newKey}`, 'rotate')).code).toBe(0);
+      expect((await secrets(nextKey, 'status')).printed).toMatch(new RegExp(`^\\w{8}: ${count} secrets, the newest key\\n$`));
       return `${count} secrets in ${seconds} s while serving, 10 of them changed meanwhile; test notifications sent with the new key alone`;
     } finally {
       await deployment.remove();

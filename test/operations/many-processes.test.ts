@@ -78,6 +78,10 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
     await Promise.all([kill(services[0]), kill(workers[0])]);
     const killedAt = new Date();
     target.script = scripts.respond('broken', 503);
+    // The leases of the killed worker last 30 seconds. The test does not wait for most of that.
+    await database.asEngine((em) =>
+      em.execute(`update monitors set next_check_at = next_check_at - interval '20 seconds' where claim_token is not null`, [], 'run'),
+    );
 
     const incidents = () => database.asUser(1, (em) => em.execute<{ id: number }[]>('select id from incidents'));
     await vi.waitFor(async () => expect(await incidents()).toHaveLength(monitors), { timeout: 90_000, interval: 250 });

@@ -5,6 +5,7 @@ import { Deployment, kill, type RunningService } from '../faults/support/deploym
 import { type DatabaseProxy, startProxy } from '../faults/support/proxy.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import type { RunningProcess } from '../support/process.ts';
+import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 import { findPrometheus, startPrometheus } from './prometheus.ts';
 import { getHealth, metricsUrl } from './support/metrics-port.ts';
@@ -36,6 +37,12 @@ describe.skipIf(missing)('one serving process and one worker', () => {
     await target?.close();
     await database?.close();
   });
+
+  /** The test does not wait for the interval of the monitor. */
+  async function makeDue() {
+    await database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+    await wakeAll(database);
+  }
 
   test('a worker is healthy and ready without a token', async () => {
     expect(await getHealth(worker, '/healthz')).toEqual([200, { status: 'ok' }]);
@@ -74,11 +81,13 @@ describe.skipIf(missing)('one serving process and one worker', () => {
       const monitor = { friendly_name: 'Shop', url: target.url, interval: 30 };
       expect((await serve.api.post('/api/monitors', { json: monitor })).status).toBe(201);
       const isUp = async () => (await running.query('sum(sitekeeper_checks_total{outcome="up"})')) ?? 0;
-      // Two checks, so that a whole interval has passed.
-      await vi.waitFor(async () => expect(await isUp()).toBeGreaterThan(1), { timeout: 60_000, interval: 500 });
+      await vi.waitFor(async () => expect(await isUp()).toBe(1), { timeout: 60_000, interval: 500 });
+      await makeDue();
+      await vi.waitFor(async () => expect(await isUp()).toBe(2), { timeout: 60_000, interval: 500 });
       expect(await running.query('max(sitekeeper_oldest_due_check_seconds)')).toBeLessThan(15);
       expect(await running.alerts()).not.toHaveProperty('SitekeeperChecksStopped');
       await kill(worker);
+      await makeDue();
       await vi.waitFor(
         async () => expect(await running.alerts()).toMatchObject({ SitekeeperChecksStopped: 'firing', SitekeeperProcessDown: 'firing' }),
         { timeout: 120_000, interval: 500 },

@@ -314,7 +314,9 @@ describe.runIf(server)('on PostgreSQL', () => {
         }
       });
 
-      test('this version keeps working on a database that the next version has migrated', async () => {
+      // It differs only in the rows that the service finds, so that two of the versions are enough.
+      const isFirstOrLast = [1, migrationNames.length].includes(migrations.length);
+      test.runIf(isFirstOrLast)('this version keeps working on a database that the next version has migrated', async () => {
         database = await openPostgres(serviceUrl(url), entities, { poolSize: 2 });
         service = await startService({}, { database });
         await expectServiceWorks(service, ['site1.example', 'site2.example'], 'site3.example');

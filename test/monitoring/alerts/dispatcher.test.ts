@@ -118,16 +118,24 @@ describe('delivery', () => {
 
   test('waits for Retry-After, and sends the recovery only after the down alert', async () => {
     const tooManyRequests = { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 3 } };
-    const restore = setScript(receivers.telegram, scripts.respond(JSON.stringify(tooManyRequests), 429));
+    const accept = receivers.telegram.script;
+    // Only the down alert is rejected. The recovery would be accepted at once if it overtook it.
+    const restore = setScript(receivers.telegram, (request, response) =>
+      request.body.includes('first') ? scripts.respond(JSON.stringify(tooManyRequests), 429)(request, response) : accept(request, response),
+    );
     const providerId = await createProvider('telegram');
     const start = Date.now();
     await queueAlert(providerId, 'down', 'first');
-    await queueAlert(providerId, 'recovered', 'second');
     await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toContain('429');
+    await queueAlert(providerId, 'recovered', 'second');
+    // An alert of another incident, which was queued later, shows that the dispatcher has looked at the recovery.
+    const { id: monitorId } = await createMonitor(user, { is_active: false });
+    await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1, body: 'third' }));
+    await expect.poll(() => receivers.received().telegram.at(-1), { timeout: 15_000 }).toBe('third');
     restore();
-    await expect.poll(async () => (await readAlerts()).map(({ status }) => status), { timeout: 30_000 }).toEqual(['sent', 'sent']);
+    await expect.poll(async () => (await readAlerts()).map(({ status }) => status), { timeout: 30_000 }).toEqual(['sent', 'sent', 'sent']);
     expect(Date.now() - start).toBeGreaterThan(2900);
-    expect(receivers.received().telegram.slice(-2)).toEqual(['first', 'second']);
+    expect(receivers.received().telegram.slice(-4)).toEqual(['first', 'third', 'first', 'second']);
   });
 
   test('a permanent failure is stored with its reason, without secrets, and not retried', async () => {
