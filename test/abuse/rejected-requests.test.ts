@@ -61,14 +61,7 @@ guarantee(
       }
       return { statuses, transactions: await countNew() };
     };
-    await expect
-      .poll(() =>
-        service
-          .as(service.users[0])
-          .get('/readyz')
-          .then(({ status }) => status),
-      )
-      .toBe(200);
+    await expect.poll(async () => (await service.as(service.users[0]).get('/readyz')).status, { timeout: 30_000 }).toBe(200);
     const [user] = service.users;
     expect(await send('/api/monitors', user?.key ?? '')).toBe(200);
 
