@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import RunRecorder from '../support/run-record.ts';
 
 // Tests the docs in a real browser. They are not part of `npm test`, which requires only npm.
 export default defineConfig({
@@ -7,6 +8,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '../..'),
     include: ['test/browser/*.browser.ts'],
     globalSetup: 'test/support/global-setup.ts',
+    reporters: ['default', new RunRecorder()],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

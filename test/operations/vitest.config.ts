@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import RunRecorder from '../support/run-record.ts';
 
 export default defineConfig({
   test: {
@@ -7,6 +8,7 @@ export default defineConfig({
     include: ['test/operations/**/*.test.ts'],
     exclude: ['test/operations/**/*.long.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
+    reporters: ['default', new RunRecorder()],
     testTimeout: 120_000,
     hookTimeout: 60_000,
     // Each file starts several processes.

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import RunRecorder from '../../support/run-record.ts';
 
 // Runs the end-to-end tests of the two APIs again with Prism between the tests and the service.
 export default defineConfig({
@@ -20,6 +21,7 @@ export default defineConfig({
     ],
     env: { TEST_THROUGH_PROXY: '1' },
     globalSetup: 'test/support/global-setup.ts',
+    reporters: ['default', new RunRecorder()],
     setupFiles: 'test/contract/prism-proxy/excluded-tests.ts',
     isolate: false,
     testTimeout: 60_000,
