@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
@@ -11,6 +11,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { urlOf } from '../../support/database.ts';
 import { run } from '../../support/process.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { startTestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -43,6 +44,13 @@ async function secondsUntilDue(id: number): Promise<number> {
     em.execute<{ due_in: number }[]>('select extract(epoch from next_check_at - now())::float8 as due_in from monitors where id = ?', [id]),
   );
   return row?.due_in ?? 0;
+}
+
+/** Lets the test move the clock of the engine, which is started afterwards. */
+function moveableClock() {
+  const clock = startTestClock();
+  onTestFinished(() => clock.stop());
+  return clock;
 }
 
 function captureLog() {
@@ -137,24 +145,30 @@ test('a bug in a check is not described to the user', async () => {
 test('a slow database is not mistaken for a suspension: results are recorded', async () => {
   const target = await startTarget();
   const { path } = await createTemporaryMonitor({ url: target.url });
-  const asEngine: Database['asEngine'] = async (work) => {
-    await delay(5500);
+  const clock = moveableClock();
+  const asEngine: Database['asEngine'] = (work) => {
+    clock.advance(5500);
     return service.database.asEngine(work);
   };
   await startEngine({ database: { asEngine } as Database });
-  await expect.poll(async () => (await show(path)).status, { timeout: 50_000 }).toBe('up');
-}, 90_000);
+  await expect.poll(async () => (await show(path)).status, { timeout: 15_000 }).toBe('up');
+});
 
 test('a check that never ends does not occupy its slot forever', async () => {
   const target = await startTarget();
   await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
   const { log, text } = captureLog();
-  await startEngine({ pinger: new Pinger(new Promise(() => {})), log, concurrency: 1 });
-  await delay(500);
-  const { path } = await createTemporaryMonitor({ url: target.url });
-  await expect.poll(async () => (await show(path)).status, { timeout: 60_000 }).toBe('up');
+  const clock = moveableClock();
+  const pinger = new Pinger(new Promise(() => {}));
+  const pinging = vi.spyOn(pinger, 'ping');
+  await startEngine({ pinger, log, concurrency: 1 });
+  await expect.poll(() => pinging.mock.calls, { timeout: 15_000 }).toHaveLength(1);
+  const { id, path } = await createTemporaryMonitor({ url: target.url });
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now() where id = ?', [id], 'run'));
+  clock.advance(30_000);
+  await expect.poll(async () => (await show(path)).status, { timeout: 15_000 }).toBe('up');
   expect(text()).toContain('The check did not end within its timeout');
-}, 90_000);
+});
 
 // The worker is a separate process, which needs a database on a server.
 test.runIf(process.env.TEST_DATABASE_URL)(

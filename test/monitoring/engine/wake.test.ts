@@ -22,6 +22,7 @@ import { ownerUrlOf, reopen } from '../../support/database.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
+import { countTransactions } from '../count-transactions.ts';
 import { createMonitor } from '../factories.ts';
 import { claimOf, makeOverdue } from './due-monitors.ts';
 
@@ -48,17 +49,6 @@ async function openOther(): Promise<Database> {
   const other = await reopen(database);
   if (other !== database) onTestFinished(() => other.close());
   return other;
-}
-
-/** A database that counts the transactions of the engine. */
-function countTransactions() {
-  let count = 0;
-  const asEngine: Database['asEngine'] = async (work) => {
-    const result = await database.asEngine(work);
-    count++;
-    return result;
-  };
-  return { counting: { asEngine } as Database, transactions: () => count };
 }
 
 /** Counts the transactions of a loop that sleeps, for longer than the shortest pause between two iterations. */
@@ -90,7 +80,7 @@ describe('engine', () => {
 
   /** Starts an engine, and resolves when it has found nothing to do and sleeps. */
   async function startEngine({ listens = false } = {}) {
-    const { counting, transactions } = countTransactions();
+    const { counting, transactions } = countTransactions(database);
     const net = { allow: parseRanges(['127.0.0.0/8']) };
     const engine = new Engine({
       database: counting,
@@ -214,7 +204,7 @@ describe('dispatcher', () => {
   afterAll(() => receivers.close());
 
   async function startDispatcher({ listens = false } = {}) {
-    const { counting, transactions } = countTransactions();
+    const { counting, transactions } = countTransactions(database);
     const dispatcher = new Dispatcher({
       database: counting,
       channels: createChannels(receivers.delivery, receivers.net),

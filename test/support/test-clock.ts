@@ -1,0 +1,39 @@
+import { vi } from 'vitest';
+
+/** Real timers that are cleared after a test clock was started must not stay. */
+const options = {
+  toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  shouldAdvanceTime: true,
+  advanceTimeDelta: 10,
+  shouldClearNativeTimers: true,
+} as const;
+
+export interface TestClock {
+  /** Lets time pass at once. Every timer that becomes due runs, at its own time. */
+  advance(ms: number): void;
+  /** Gives the timers and the clock back. Timers that have not run by then are lost. */
+  stop(): void;
+}
+
+/**
+ * Takes over the timers and the monotonic clock of this process, so that a test can move them. In between they run as usual.
+ * What was started before keeps its timers: start what should obey this clock afterwards, and stop it before the clock. The time
+ * of the day, the database, the timeouts of sockets and `node:timers/promises` are not affected.
+ */
+export function startTestClock(): TestClock {
+  const real = performance;
+  const startMs = real.now();
+  vi.useFakeTimers({ ...options, toFake: [...options.toFake] });
+  // The clock of the fake timers begins at 0. It continues that of the process, because what is cached has the time of that one.
+  const elapsedMs = performance.now;
+  const clocks = [performance, real].map((clock) => vi.spyOn(clock, 'now').mockImplementation(() => startMs + elapsedMs()));
+  return {
+    advance: (ms) => void vi.advanceTimersByTime(ms),
+    stop() {
+      // A cache reads the clock once per millisecond, and a timer ends that. It would never end if the timer were lost.
+      vi.advanceTimersByTime(options.advanceTimeDelta);
+      vi.useRealTimers();
+      for (const clock of clocks) clock.mockRestore();
+    },
+  };
+}
