@@ -1,5 +1,4 @@
 // The engines and dispatchers here sleep for an hour unless they are woken, so that a test passes only if something wakes them.
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -21,6 +20,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { ownerUrlOf, reopen } from '../../support/database.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 import { countTransactions } from '../count-transactions.ts';
 import { createMonitor } from '../factories.ts';
@@ -33,12 +33,15 @@ const nobody = { wake() {} };
 let service: TestService;
 let database: Database;
 let user: TestUser;
+let clock: TestClock;
 
 beforeAll(async () => {
   service = await startService({ netAllow: ['127.0.0.0/8'] });
   database = service.database;
 });
 beforeEach(async () => {
+  clock = startTestClock();
+  onTestFinished(() => clock.stop());
   await database.asEngine((em) => em.execute('update monitors set next_check_at = null', [], 'run'));
   user = await service.createUser();
 });
@@ -51,10 +54,23 @@ async function openOther(): Promise<Database> {
   return other;
 }
 
-/** Counts the transactions of a loop that sleeps, for longer than the shortest pause between two iterations. */
-async function transactionsWhileIdle(transactions: () => number): Promise<number> {
+/**
+ * Lets time pass for a loop: what is due then becomes due in the database, and its timers run. A loop that sleeps longer goes on
+ * sleeping, because nothing is notified.
+ */
+async function letPass(seconds: number) {
+  await database.asEngine(async (em) => {
+    await em.execute(`update monitors set next_check_at = next_check_at - ? * interval '1 second'`, [seconds], 'run');
+    await em.execute(`update alerts set next_attempt_at = next_attempt_at - ? * interval '1 second'`, [seconds], 'run');
+  });
+  clock.advance(seconds * 1000);
+}
+
+/** Returns how many transactions a loop that sleeps runs within half an hour. Its stop() waits for one that has begun. */
+async function transactionsWhileIdle(transactions: () => number, loop: { stop(): Promise<void> }): Promise<number> {
   const before = transactions();
-  await delay(1500);
+  clock.advance(1_800_000);
+  await loop.stop();
   return transactions() - before;
 }
 
@@ -94,7 +110,7 @@ describe('engine', () => {
     engine.start();
     onTestFinished(() => engine.stop());
     await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
-    return { transactions };
+    return { engine, transactions };
   }
 
   const schedule = (where: Database, id: number, when: string, ...others: ReturnType<typeof wakeEngine>[]) =>
@@ -113,14 +129,15 @@ describe('engine', () => {
   test('runs no transaction while nothing is due', async () => {
     const id = await createUnscheduledMonitor();
     await schedule(database, id, '1 hour');
-    const { transactions } = await startEngine();
-    expect(await transactionsWhileIdle(transactions)).toBe(0);
+    const { engine, transactions } = await startEngine();
+    expect(await transactionsWhileIdle(transactions, engine)).toBe(0);
   });
 
   test('wakes when the next monitor is due', async () => {
     const id = await createUnscheduledMonitor();
-    await schedule(database, id, '2 seconds');
+    await schedule(database, id, '1 minute');
     await startEngine();
+    await letPass(60);
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
 
@@ -129,9 +146,14 @@ describe('engine', () => {
     const id = await createUnscheduledMonitor();
     await schedule(database, id, '0 seconds');
     await startEngine();
-    await expect.poll(checks, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
-    const status = async () => (await user.api.get(`/api/monitors/${id}`)).body.data.status;
-    await expect.poll(status, { timeout: 10_000 }).toBe('down');
+    const readState = () =>
+      database.asUser(user.id, (em) => em.execute<{ status: string; failures: number }[]>('select status, failures from monitors'));
+    for (const failures of [1, 2]) {
+      await expect.poll(readState, { timeout: 15_000 }).toEqual([{ status: 'pending', failures }]);
+      await letPass(5);
+    }
+    await expect.poll(readState, { timeout: 15_000 }).toEqual([{ status: 'down', failures: 3 }]);
+    expect(checks()).toBe(3);
   });
 
   test('is woken by a transaction of another process that schedules a monitor', async () => {
@@ -151,8 +173,11 @@ describe('engine', () => {
       },
     ],
   ])('is woken by a request that %s a monitor', async (_, send) => {
-    await startEngine({ listens: true });
+    const { transactions } = await startEngine({ listens: true });
+    const before = transactions();
     await send();
+    await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(before);
+    await letPass(5); // It is due within 5 seconds.
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
 
@@ -162,8 +187,11 @@ describe('engine', () => {
   ])('is woken for a monitor that is due in an hour by a request that %s', async (_, send, expected) => {
     const { id, path } = await createMonitor(user, { url: target.url, interval: 3600 });
     await schedule(database, id, '1 hour');
-    await startEngine({ listens: true });
+    const { transactions } = await startEngine({ listens: true });
+    const before = transactions();
     expect((await send(path)).status).toBe(expected);
+    await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(before);
+    await letPass(5);
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
 
@@ -217,7 +245,7 @@ describe('dispatcher', () => {
     dispatcher.start();
     onTestFinished(() => dispatcher.stop());
     await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(0);
-    return { transactions };
+    return { dispatcher, transactions };
   }
 
   /** Opens an incident of a new monitor that alerts a provider, as an engine in another process does. Returns the provider. */
@@ -250,8 +278,8 @@ describe('dispatcher', () => {
   test('runs no transaction while nothing is due', async () => {
     await openIncident();
     await postponeAlerts();
-    const { transactions } = await startDispatcher();
-    expect(await transactionsWhileIdle(transactions)).toBe(0);
+    const { dispatcher, transactions } = await startDispatcher();
+    expect(await transactionsWhileIdle(transactions, dispatcher)).toBe(0);
   });
 
   test('is woken by a transaction of another process that queues an alert', async () => {
@@ -285,9 +313,13 @@ describe('dispatcher', () => {
     receivers.telegram.script = (request, response) => (attempts() > 2 ? respond : scripts.respond('oops', 500))(request, response);
     await openIncident();
     await startDispatcher();
-    await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
-    const pending = () =>
-      database.asUser(user.id, (em) => em.execute<unknown[]>(`select from alerts where status = 'pending'`)).then(({ length }) => length);
-    await expect.poll(pending, { timeout: 10_000 }).toBe(0);
+    const readAlerts = () =>
+      database.asUser(user.id, (em) => em.execute('select status, attempts, lease_token is null as released from alerts'));
+    for (const failed of [1, 2]) {
+      await expect.poll(readAlerts, { timeout: 15_000 }).toEqual([{ status: 'pending', attempts: failed, released: true }]);
+      await letPass(10); // The pause is about 1 second at first, and about 2 seconds then.
+    }
+    await expect.poll(readAlerts, { timeout: 15_000 }).toMatchObject([{ status: 'sent', attempts: 3 }]);
+    expect(attempts()).toBe(3);
   });
 });
