@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashKey } from '../../src/auth/api-key.ts';
 import { commands } from '../../src/commands/registry.ts';
@@ -10,6 +9,7 @@ import { reopen } from '../support/database.ts';
 import { startReceivers } from '../support/receivers.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { startTestClock, type TestClock } from '../support/test-clock.ts';
 import { password, signIn } from '../support/valid-requests.ts';
 import { wakeAll } from '../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
@@ -18,8 +18,10 @@ let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let target: WebServer;
 let service: TestService;
 let user: TestUser;
+let clock: TestClock;
 
 beforeAll(async () => {
+  clock = startTestClock();
   receivers = await startReceivers();
   target = await startWebServer({ host: receivers.externalAddress });
   service = await startService({ delivery: receivers.delivery }, { net: receivers.net, engine: true });
@@ -31,6 +33,7 @@ afterAll(async () => {
   await service.stop();
   await target.close();
   await receivers.close();
+  clock.stop();
 });
 
 function change(command: 'user suspend' | 'user resume', email = user.email) {
@@ -74,6 +77,7 @@ test('keys and sessions are rejected like revoked ones, and the password like a 
     expect(await change('user suspend')).toMatchObject({ changed: false });
 
     expect(await change('user resume')).toMatchObject({ suspended: false, changed: true });
+    clock.advance(8000); // A process remembers for so long what it is notified of.
     await expect.poll(statuses, { timeout: 15_000 }).toEqual([200, 200, 200, 200]);
     expect((await service.anonymous.post('/api/session', { json })).status).toBe(201);
     expect(await change('user resume')).toMatchObject({ changed: false });
@@ -83,6 +87,11 @@ test('keys and sessions are rejected like revoked ones, and the password like a 
   }
 }, 60_000);
 
+async function makeDue(id: number) {
+  await query('update monitors set next_check_at = app_now() where id = ?', [id]);
+  await wakeAll(service.database);
+}
+
 test('a running check is dropped, none starts, nothing is counted, and an open incident continues after the suspension', async () => {
   target.script = scripts.hang();
   const { id } = await createMonitor(user, { url: `http://target.example:${target.port}/` });
@@ -91,6 +100,7 @@ test('a running check is dropped, none starts, nothing is counted, and an open i
      insert into incidents (user_id, monitor_id, started_at, cause) select user_id, id, app_now(), 'HTTP 503' from down`,
     [id],
   );
+  await makeDue(id);
   await expect.poll(() => target.requests.length, { timeout: 20_000 }).toBe(1);
   await change('user suspend');
   target.script = scripts.respond();
@@ -109,15 +119,13 @@ test('a running check is dropped, none starts, nothing is counted, and an open i
   expect(await read()).toEqual(suspended);
 
   // A request that was running during the suspension schedules a check. The engine cancels it.
-  await query('update monitors set next_check_at = app_now() where id = ?', [id]);
-  await wakeAll(service.database);
+  await makeDue(id);
   await expect.poll(read, { timeout: 20_000 }).toEqual(suspended);
   expect(target.requests).toHaveLength(1);
 
   await change('user resume');
   expect(await read()).toEqual({ ...suspended, unscheduled: false });
-  await query('update monitors set next_check_at = app_now() where id = ?', [id]);
-  await wakeAll(service.database);
+  await makeDue(id);
   await expect.poll(async () => (await read())?.status, { timeout: 20_000 }).toBe('up');
   expect(await read()).toMatchObject({ hours: 1, incidents: 0 });
 }, 90_000);
@@ -135,8 +143,8 @@ test('alerts wait until the user is resumed, without counting as pending or dela
   await queueAlert(user, 'while suspended', () => change('user suspend'));
   expect(await countPending()).toBe(0);
   await queueAlert(other, 'of another user');
+  // The dispatcher that sends the later alert has seen the earlier one.
   await expect.poll(() => receivers.received().telegram, { timeout: 20_000 }).toContain('of another user');
-  await delay(500);
   expect(await statusOfAlerts(user)).toEqual([{ status: 'pending', attempts: 0 }]);
 
   await change('user resume');

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { serveMetrics } from '../../src/http/metrics-endpoint.ts';
 import { registerMetrics } from '../../src/runtime/telemetry.ts';
 import { createMetrics, registerRedisMetric } from '../../src/telemetry/metrics.ts';
 import { createDatabase } from '../support/database.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { startTestClock } from '../support/test-clock.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
 
 const token = 'a-token-for-the-metrics';
@@ -15,25 +16,30 @@ const host = '127.0.0.1';
 const bearer = { headers: { Authorization: `Bearer ${token}` } };
 const deps = { log: pino({ level: 'silent' }), checkReadiness: async () => undefined };
 let database: Database;
-let service: TestService;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.close());
-afterEach(() => service.stop());
 
-async function start(metrics: Config['metrics']) {
-  service = await startService({ metrics }, { database });
-  return `${service.url}/metrics`;
+/** Starts a service that is stopped at the end of the test. */
+async function start(...options: Parameters<typeof startService>) {
+  const service = await startService(...options);
+  onTestFinished(() => service.stop());
+  return service;
+}
+
+async function startWith(metrics: Config['metrics']) {
+  const service = await start({ metrics }, { database });
+  return { ...service, metricsUrl: `${service.url}/metrics` };
 }
 
 test('metrics are disabled by default', async () => {
-  expect((await fetch(await start({ host }), bearer)).status).toBe(404);
+  expect((await fetch((await startWith({ host })).metricsUrl, bearer)).status).toBe(404);
 });
 
 test('with METRICS_TOKEN, requests with this token get the metrics, and others get 401', async () => {
-  const url = await start({ host, token });
+  const { metricsUrl: url } = await startWith({ host, token });
   expect((await fetch(url, bearer)).status).toBe(200);
   for (const Authorization of ['', token, `Bearer ${token}x`, 'Bearer ']) {
     const response = await fetch(url, { headers: { Authorization } });
@@ -46,9 +52,9 @@ test('with METRICS_TOKEN, requests with this token get the metrics, and others g
 });
 
 test('with METRICS_PORT, the metrics are on that port and not next to the APIs', async () => {
-  expect((await fetch(await start({ host, token, port: 0 }), bearer)).status).toBe(404);
+  expect((await fetch((await startWith({ host, token, port: 0 })).metricsUrl, bearer)).status).toBe(404);
   const metrics = createMetrics();
-  registerMetrics(metrics, service.database);
+  registerMetrics(metrics, database);
   const separate = await serveMetrics(metrics.registry, { host, port: 0 }, deps);
   const text = await (await fetch(`${separate.url}/metrics`)).text();
   expect((await fetch(`${separate.url}/`)).status).toBe(404);
@@ -61,7 +67,7 @@ test('with METRICS_PORT, the metrics are on that port and not next to the APIs',
 });
 
 test('the number of pending alerts is read whenever the metrics are collected', async () => {
-  service = await startService();
+  const service = await start();
   const metrics = createMetrics();
   registerMetrics(metrics, service.database);
   await createUserWithRows(service);
@@ -72,7 +78,7 @@ test('the number of pending alerts is read whenever the metrics are collected', 
 });
 
 test('shows how long the monitor that waits longest has been due, also if the process that claimed it has died', async () => {
-  service = await startService();
+  const service = await start();
   const { api, id } = await service.createUser();
   const create = (name: string) => api.post('/api/monitors', { json: { friendly_name: name, url: 'https://shop.example' } });
   for (const name of ['not due', 'claimed', 'abandoned', 'paused']) expect((await create(name)).status).toBe(201);
@@ -95,10 +101,9 @@ test('shows how long the monitor that waits longest has been due, also if the pr
   expect(await oldestDue()).toBeLessThan(330);
 });
 
-test('in a cluster, values that every worker reads from the database count once, and one worker without Redis counts', async () => {
-  await start({ host });
+test('in a cluster, values that every worker reads from the database count once, and one worker without Redis counts', () => {
   const metrics = createMetrics();
-  registerMetrics(metrics, service.database);
+  registerMetrics(metrics, database);
   registerRedisMetric(metrics, () => true);
   const aggregatorOf = (name: string) => (metrics.registry.getSingleMetric(name) as { aggregator?: string } | undefined)?.aggregator;
   for (const name of ['sitekeeper_outbox_alerts', 'sitekeeper_outbox_oldest_seconds', 'sitekeeper_oldest_due_check_seconds'])
@@ -107,15 +112,14 @@ test('in a cluster, values that every worker reads from the database count once,
 });
 
 test('however often the metrics are collected, the database is read once in a few seconds', async () => {
-  await start({ host });
   let transactions = 0;
   const metrics = createMetrics();
   registerMetrics(metrics, {
-    ...service.database,
+    ...database,
     connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
     asEngine: (work) => {
       transactions++;
-      return service.database.asEngine(work);
+      return database.asEngine(work);
     },
   });
   await Promise.all(Array.from({ length: 20 }, () => metrics.registry.metrics()));
@@ -124,7 +128,8 @@ test('however often the metrics are collected, the database is read once in a fe
 });
 
 test('the port of the metrics serves health checks without a token', async () => {
-  await start({ host });
+  const clock = startTestClock();
+  onTestFinished(() => clock.stop());
   let reason: string | undefined;
   const separate = await serveMetrics(createMetrics().registry, { host, port: 0, token }, { ...deps, checkReadiness: async () => reason });
   const get = async (path: string) => {
@@ -135,7 +140,8 @@ test('the port of the metrics serves health checks without a token', async () =>
     expect(await get('/healthz')).toEqual([200, { status: 'ok' }]);
     expect(await get('/readyz')).toEqual([200, { status: 'ready' }]);
     reason = 'the loop that runs checks does not turn';
-    await expect.poll(() => get('/readyz'), { timeout: 5000 }).toEqual([503, { status: 'not ready', reason }]);
+    clock.advance(1000);
+    expect(await get('/readyz')).toEqual([503, { status: 'not ready', reason }]);
     expect(await get('/healthz')).toEqual([200, { status: 'ok' }]);
     expect((await get('/metrics'))[0]).toBe(401);
     expect((await fetch(`${separate.url}/readyz`, { method: 'POST' })).status).toBe(405);
@@ -145,7 +151,6 @@ test('the port of the metrics serves health checks without a token', async () =>
 });
 
 test('however often /readyz is requested, the database is asked once a second', async () => {
-  await start({ host });
   let checks = 0;
   const checkReadiness = async () => {
     checks++;
@@ -160,7 +165,9 @@ test('however often /readyz is requested, the database is asked once a second', 
 });
 
 test('the error about a used port names the settings to change', async () => {
-  const { port } = new URL(await start({ host }));
+  const first = await serveMetrics(createMetrics().registry, { host, port: 0 }, deps);
+  onTestFinished(() => first.close());
+  const { port } = new URL(first.url);
   const listening = serveMetrics(createMetrics().registry, { host, port: Number(port) }, deps);
   await expect(listening).rejects.toThrow(
     `Port ${port} on ${host} is already in use. Stop the other process, or set METRICS_HOST or METRICS_PORT to another value.`,
@@ -171,17 +178,20 @@ test.each([
   ['fails', () => Promise.reject(new Error('unavailable'))],
   ['does not respond', () => new Promise<never>(() => {})],
 ])('while the database %s, the metrics respond, with NaN for what is in the database', async (_, asEngine) => {
-  await start({ host });
+  const clock = startTestClock();
+  onTestFinished(() => clock.stop());
   const metrics = createMetrics();
-  registerMetrics(metrics, { ...service.database, connections: () => ({ busy: 0, idle: 0, waiting: 0 }), asEngine });
-  const text = await metrics.registry.metrics();
+  registerMetrics(metrics, { ...database, connections: () => ({ busy: 0, idle: 0, waiting: 0 }), asEngine });
+  const collecting = metrics.registry.metrics();
+  clock.advance(2000);
+  const text = await collecting;
   expect(text).toMatch(/^sitekeeper_outbox_alerts Nan$/im);
   expect(text).toMatch(/^sitekeeper_oldest_due_check_seconds Nan$/im);
 });
 
 test('counts requests by operation and status, and problems by code', async () => {
-  const url = await start({ host, token });
-  const { api } = await service.createUser();
+  const { metricsUrl: url, createUser } = await startWith({ host, token });
+  const { api } = await createUser();
   await api.get('/api/monitors');
   await api.get('/api/monitors/1');
   await api.get('/api/nope');

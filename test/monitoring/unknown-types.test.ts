@@ -7,6 +7,7 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import type { ApiResponse } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { sql } from '../support/statement.ts';
+import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 
 let service: TestService;
@@ -45,8 +46,14 @@ async function read(path: string) {
   return { status: response.status, body: (await response.json()) as ApiResponse['body'] };
 }
 
+async function makeAllDue() {
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
+  await wakeAll(service.database);
+}
+
 test('a monitor of an unknown type is not checked, says why, and does not affect others', async () => {
   const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Known', url: target.url } });
+  await makeAllDue();
   await expect.poll(async () => (await user.api.get(`/api/monitors/${body.data.id}`)).body.data.status, { timeout: 15_000 }).toBe('up');
   const unknown = () => read(`/api/monitors/${monitorId}`);
   const reason = 'not checked: this version of the service does not know the type pigeon';
@@ -91,6 +98,7 @@ test('a new url of a monitor of an unknown type returns 422 and changes nothing'
 test('changing the settings of a type resets the monitor, as changing its target does', async () => {
   const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Settings', url: target.url, interval: 3600 } });
   const { id } = body.data;
+  await makeAllDue();
   await expect.poll(async () => (await user.api.get(`/api/monitors/${id}`)).body.data.status, { timeout: 15_000 }).toBe('up');
   const query = service.database.query(user.id);
   const [[same]] = await query(updateMonitor({ id, versions: undefined, settings: '{}' }));

@@ -16,14 +16,16 @@ afterAll(async () => {
 });
 
 test('resolves a name while lookups of other names get no response; those end with a local error', async () => {
+  const resolver = new Resolver({ timeout: 1500, tries: 1 });
+  resolver.setServers(dns.resolver.getServers());
   const ended: string[] = [];
   const silentLookups = Array.from({ length: 20 }, (_, index) =>
-    lookUpAll(`silent${index}.example`, dns.resolver).catch((error) => {
+    lookUpAll(`silent${index}.example`, resolver).catch((error) => {
       ended.push('silent');
       return error;
     }),
   );
-  expect(await lookUpAll('shop.example', dns.resolver)).toEqual([{ address: '192.0.2.7', family: 4 }]);
+  expect(await lookUpAll('shop.example', resolver)).toEqual([{ address: '192.0.2.7', family: 4 }]);
   expect(ended).toEqual([]);
   for (const error of await Promise.all(silentLookups)) expect(error).toMatchObject({ kind: 'local', message: 'DNS did not respond' });
 });

@@ -1,3 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module';
+import type { TimerOptions } from 'node:timers';
+import timersPromises from 'node:timers/promises';
 import { vi } from 'vitest';
 
 /** Real timers that are cleared after a test clock was started must not stay. */
@@ -18,7 +21,7 @@ export interface TestClock {
 /**
  * Takes over the timers and the monotonic clock of this process, so that a test can move them. In between they run as usual.
  * What was started before keeps its timers: start what should obey this clock afterwards, and stop it before the clock. The time
- * of the day, the database, the timeouts of sockets and `node:timers/promises` are not affected.
+ * of the day, the database and the timeouts of sockets are not affected.
  */
 export function startTestClock(): TestClock {
   const real = performance;
@@ -27,13 +30,30 @@ export function startTestClock(): TestClock {
   // The clock of the fake timers begins at 0. It continues that of the process, because what is cached has the time of that one.
   const elapsedMs = performance.now;
   const clocks = [performance, real].map((clock) => vi.spyOn(clock, 'now').mockImplementation(() => startMs + elapsedMs()));
+  const delay = timersPromises.setTimeout;
+  timersPromises.setTimeout = delayWithTimer;
+  syncBuiltinESMExports();
   return {
     advance: (ms) => void vi.advanceTimersByTime(ms),
     stop() {
       // A cache reads the clock once per millisecond, and a timer ends that. It would never end if the timer were lost.
       vi.advanceTimersByTime(options.advanceTimeDelta);
       vi.useRealTimers();
+      timersPromises.setTimeout = delay;
+      syncBuiltinESMExports();
       for (const clock of clocks) clock.mockRestore();
     },
   };
+}
+
+/** Vitest leaves `node:timers/promises` alone. */
+function delayWithTimer<T = void>(ms?: number, value?: T, { signal }: TimerOptions = {}): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(() => resolve(value as T), ms);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
 }

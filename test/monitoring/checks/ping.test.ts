@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { NetworkError } from '../../../src/net/network-error.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { checkPing } from '../../support/checks.ts';
+import { startTestClock } from '../../support/test-clock.ts';
 
 const loopback = { allow: parseRanges(['127.0.0.0/8']) };
 /** A pinger that returns the same response for every address. */
@@ -44,8 +45,11 @@ test('a name whose DNS server does not respond is a local failure and does not d
     name === 'shop.example' ? Promise.resolve([{ address: '127.0.0.1', family: 4 }]) : new Promise<never>(() => {});
   const net = { ...loopback, lookup };
   const pinger = pingerWith(1);
+  const clock = startTestClock();
+  onTestFinished(() => clock.stop());
   const unresponsive = checkPing('silent.example', net, pinger);
   expect(await Promise.race([unresponsive, checkPing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
+  clock.advance(10_000);
   expect(await unresponsive).toBeInstanceOf(LocalFailure);
   expect(await unresponsive).toMatchObject({ message: 'DNS did not respond within 10 s' });
 });

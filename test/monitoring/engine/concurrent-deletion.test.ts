@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { wakeAll } from '../../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -28,6 +29,10 @@ test.each([
   };
   const deleted = await createMonitor(user, { url: `${target.url}/${what}/deleted` });
   const kept = await createMonitor(other, { url: `${target.url}/${what}/kept` });
+  await service.database.asEngine((em) =>
+    em.execute('update monitors set next_check_at = now() where id in (?, ?)', [deleted.id, kept.id], 'run'),
+  );
+  await wakeAll(service.database);
   const checkedPaths = () => [...new Set(target.requests.map(({ path }) => path))].filter((path) => path.startsWith(`/${what}/`));
   await expect.poll(checkedPaths, { timeout: 20_000 }).toHaveLength(2);
   await deleteIt(user, deleted.path);
