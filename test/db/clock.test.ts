@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Authenticator } from '../../src/auth/authenticator.ts';
 import { type MovableDatabase, migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { entities } from '../../src/entities.ts';
+import { borrowPglite } from '../support/pglite-pool.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -15,8 +16,9 @@ describe('the clock of the database', () => {
   let service: TestService;
 
   beforeAll(async () => {
-    const pglite = await startPglite({ loadDataDir: await freshCluster() });
-    await migrateEmbedded(pglite);
+    const source = inject('source');
+    const pglite = 'snapshot' in source ? await borrowPglite(source.snapshot) : await startPglite({ loadDataDir: await freshCluster() });
+    if (!('snapshot' in source)) await migrateEmbedded(pglite);
     database = await openOnPglite(pglite, entities);
     service = await startService({}, { database });
   });
