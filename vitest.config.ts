@@ -5,7 +5,7 @@ import RunRecorder from './test/support/run-record.ts';
 
 /** The slowest files start first, so that none of them runs alone at the end. */
 const slowFiles =
-  '**/test/{runtime/serve,cli/user,db/migrations,monitoring/{engine/{local-failures,outage},alerts/dispatcher},contract/every-operation}.test.ts';
+  '**/test/{runtime/serve,cli/user,db/migrations,contract/every-operation}.test.ts';
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {

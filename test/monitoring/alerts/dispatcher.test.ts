@@ -249,9 +249,17 @@ describe('delivery', () => {
       response.once('close', () => hanging.delete(response));
     });
     onTestFinished(timeOut);
-    const providers = await Promise.all(Array.from({ length: 60 }, () => createProvider('telegram')));
+    await Promise.all(Array.from({ length: 60 }, () => createProvider('telegram')));
     const quickSlack = await createProvider('slack');
-    await Promise.all(providers.map((providerId) => queueAlert(providerId, 'down', 'hanging')));
+    await service.database.asEngine(async (em) => {
+      await em.execute(
+        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+         select user_id, ?, id, 'down', 'S', 'hanging' from providers where user_id = ? and provider_type = 'telegram'`,
+        [incidentId, user.id],
+        'run',
+      );
+      await queryInTransaction(em)(wakeDispatcher({}));
+    });
     // One user alone gets 40 of the 50 slots.
     await expect.poll(() => hanging.size, { timeout: 30_000 }).toBe(40);
     await queueAlert(quickSlack, 'down', 'quick on another channel');
