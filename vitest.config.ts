@@ -4,8 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import RunRecorder from './test/support/run-record.ts';
 
 /** The slowest files start first, so that none of them runs alone at the end. */
-const slowFiles =
-  '**/test/{runtime/serve,cli/user,db/migrations,contract/every-operation}.test.ts';
+const slowFiles = '**/test/{runtime/serve,cli/user,db/migrations,contract/every-operation}.test.ts';
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
