@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { UserEntity } from '../../src/accounts/user.entity.ts';
+import { hashPassword } from '../../src/auth/passwords.ts';
+import { sendDuringTransaction } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { expectCookie } from '../support/session-cookie.ts';
 import { password, signIn } from '../support/valid-requests.ts';
@@ -55,6 +58,17 @@ test('no session that was started with the old password at the same time survive
   for (const cookie of cookies) expect(await statusOf({ Cookie: cookie.split(';')[0] ?? '' })).toBe(401);
   const sessions = await service.database.asUser(user.id, (em) => em.execute('select id from sessions'));
   expect(sessions).toHaveLength(1);
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)('a sign-in during a change waits for it, and its old password is rejected', async () => {
+  const passwordHash = await hashPassword(newPassword, { userId: user.id });
+  const status = await sendDuringTransaction(
+    service.database,
+    user.id,
+    (em) => em.nativeUpdate(UserEntity, { id: user.id }, { passwordHash }),
+    () => signInStatus(password),
+  );
+  expect(status).toBe(401);
 });
 
 test('of two changes at the same time, one succeeds and the other returns 422', async () => {

@@ -1,7 +1,11 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
-import { generateKey } from '../../src/auth/api-key.ts';
+import { generateKey, hashKey } from '../../src/auth/api-key.ts';
+import { Authenticator } from '../../src/auth/authenticator.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { NotificationListener } from '../../src/db/listen.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { password, signIn } from '../support/valid-requests.ts';
@@ -103,4 +107,115 @@ test('a key takes precedence over a session, with its own scopes and even if it 
   expect((await withBoth('Bearer nonsense').get('/api/monitors')).body.code).toBe('invalid_key');
   const { body } = await user.api.post('/api/keys', { json: { name: 'Limited', scopes: ['providers:read'] } });
   expect((await withBoth(`Bearer ${body.data.key}`).get('/api/monitors')).body.code).toBe('missing_scope');
+});
+
+describe('the cache', () => {
+  /** An authenticator on a database that counts queries, waits with them if told to, and gets notifications from the test. */
+  async function createIsolated() {
+    let queries = 0;
+    let held = Promise.resolve();
+    let listener: NotificationListener | undefined;
+    const database: Database = {
+      ...service.database,
+      now: () => service.database.now(),
+      query: (userId) => {
+        const query = service.database.query(userId);
+        return async (...statements) => {
+          queries++;
+          await held;
+          return query(...statements);
+        };
+      },
+      listen: async (_, added) => {
+        listener = added;
+      },
+    };
+    const authenticator = await Authenticator.create(database, pino({ level: 'silent' }));
+    return {
+      authenticator,
+      authenticate: (key: string) => authenticator.authenticate({ authorization: [`Bearer ${key}`] }, { acceptsKeys: true }),
+      queries: () => queries,
+      holdUntil: (released: Promise<void>) => {
+        held = released;
+      },
+      notifications: () => listener as NotificationListener,
+    };
+  }
+
+  /** A new key was used just now, so that its use is not written. */
+  async function storeUsedKey(): Promise<string> {
+    const key = await storeKey();
+    await service.database.asUser(user.id, (em) => em.execute('update api_keys set last_used_at = app_now()', [], 'run'));
+    return key;
+  }
+
+  test('a busy key and an unknown key cost one query each', async () => {
+    const { authenticate, queries } = await createIsolated();
+    const [key, other] = [await storeUsedKey(), generateKey()];
+    for (let count = 0; count < 3; count++) expect(await authenticate(key)).toMatchObject({ userId: user.id });
+    expect(queries()).toBe(1);
+    for (let count = 0; count < 3; count++) await expect(authenticate(other)).rejects.toMatchObject({ code: 'invalid_key' });
+    expect(queries()).toBe(2);
+  });
+
+  test('only the lookup of a key that is not familiar is counted, and prevented if it may not be made', async () => {
+    const { authenticator, queries } = await createIsolated();
+    const authenticate = (key: string, beforeLookup: () => Promise<void>) =>
+      authenticator.authenticate({ authorization: [`Bearer ${key}`] }, { acceptsKeys: true, beforeLookup });
+    const reject = () => Promise.reject(new Error('no lookups left'));
+    const key = await storeUsedKey();
+    await expect(authenticate(key, reject)).rejects.toThrow('no lookups left');
+    expect(queries()).toBe(0);
+    expect(await authenticate(key, async () => {})).toMatchObject({ userId: user.id });
+    authenticator.forgetUser(user.id);
+    expect(await authenticate(key, reject)).toMatchObject({ userId: user.id });
+    expect(queries()).toBe(2);
+  });
+
+  test('a malformed key costs no query', async () => {
+    const { authenticate, queries } = await createIsolated();
+    await expect(authenticate('stkp_EXAMPLEexampleEXAMPLEexample01234567')).rejects.toMatchObject({ code: 'invalid_key' });
+    expect(queries()).toBe(0);
+  });
+
+  test('a key is dropped at once when a notification says that it was revoked', async () => {
+    const { authenticate, notifications } = await createIsolated();
+    const key = await storeUsedKey();
+    await authenticate(key);
+    notifications().onNotification(hashKey(key).toString('hex'));
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'invalid_key' });
+  });
+
+  test('a lookup that was running when its key was revoked does not bring it back', async () => {
+    const { authenticate, holdUntil, notifications } = await createIsolated();
+    const key = await storeUsedKey();
+    const released = Promise.withResolvers<void>();
+    holdUntil(released.promise);
+    const attempts = [authenticate(key), authenticate(key)];
+    notifications().onNotification(hashKey(key).toString('hex'));
+    released.resolve();
+    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'invalid_key' });
+  });
+
+  test('keys are looked up again after the connection for notifications was lost', async () => {
+    const { authenticate, queries, notifications } = await createIsolated();
+    const key = await storeUsedKey();
+    await authenticate(key);
+    notifications().onReconnect();
+    await authenticate(key);
+    expect(queries()).toBe(2);
+  });
+
+  test('a key that was tried before it existed works a few seconds later', async () => {
+    const { authenticate } = await createIsolated();
+    const key = generateKey();
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'invalid_key' });
+    await service.database.asUser(user.id, (em) => createKey(em, { userId: user.id, key, name: 'Test', scopes: ['monitors:read'] }));
+    const works = () =>
+      authenticate(key).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(works, { timeout: 10_000 }).toBe(true);
+  });
 });

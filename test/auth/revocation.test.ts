@@ -78,6 +78,24 @@ test('a process that gets no notifications rejects a deleted key within 5 second
   expect(await statusWith(isolated, key)).toBe(401);
 });
 
+test('the process that deletes a key, ends a session or changes a password drops its cache without a notification', async () => {
+  const isolated = await startAnother({ receivesNotifications: false });
+  const owner = await isolated.createUser(password);
+  const { id, key } = await createKey(owner);
+  const [ended, replaced] = [await signIn(isolated, owner.email), await signIn(isolated, owner.email)];
+  const sessionStatus = async (headers: Record<string, string>) => (await isolated.anonymous.get('/api/session', { headers })).status;
+  expect([await statusWith(isolated, key), await sessionStatus(ended), await sessionStatus(replaced)]).toEqual([200, 200, 200]);
+  await owner.api.delete(`/api/keys/${id}`);
+  expect(await statusWith(isolated, key)).toBe(401);
+  await isolated.anonymous.delete('/api/session', { headers: ended });
+  expect([await sessionStatus(ended), await sessionStatus(replaced)]).toEqual([401, 200]);
+  const changed = await isolated.anonymous.put('/api/session/password', {
+    json: { current: password, new: 'another password' },
+    headers: replaced,
+  });
+  expect([changed.status, await sessionStatus(replaced)]).toEqual([200, 401]);
+});
+
 test('every process rejects an ended session within 1 second', async () => {
   const second = await startAnother();
   const headers = await signIn(first, user.email);

@@ -67,6 +67,11 @@ test('keys and sessions are rejected like revoked ones, and the password like a 
     const hashes = [kept, token].map((secret) => hashKey(secret).toString('hex'));
     await expect.poll(() => notified, { timeout: 10_000 }).toEqual(expect.arrayContaining(hashes));
     await expect.poll(statuses, { timeout: 10_000 }).toEqual([401, 401, 401, 401]);
+    // A process that starts now has got no notification, and asks the database.
+    const later = await startService({}, { database });
+    const withoutCache = [{ Authorization: `Bearer ${kept}` }, cookie].map((headers) => later.anonymous.get('/api/monitors', { headers }));
+    expect((await Promise.all(withoutCache)).map(({ status }) => status)).toEqual([401, 401]);
+    await later.stop();
     const [rejected] = await withKey();
     expectSameProblem(rejected as ApiResponse, await revoked.get('/api/monitors'));
     const json = { email: user.email, password };

@@ -11,6 +11,44 @@ test('docs/configuration.md has one row for each setting', () => {
   expect(page.match(/(?<=^\| `)\w+/gm)?.sort()).toEqual(settingNames.toSorted());
 });
 
+test('by default, the service is local and closed, with the limits of the docs', () => {
+  expect(readConfig({})).toMatchObject({
+    host: '127.0.0.1',
+    port: 3000,
+    signupOpen: false,
+    rateLimitPerMinute: 600,
+    trustedProxies: [],
+    corsOrigins: ['*'],
+    maxWebsites: 100_000,
+    maxMonitors: 1000,
+    maxProviders: 100,
+    retentionDays: 400,
+    databasePoolSize: 10,
+    metrics: { host: '127.0.0.1' },
+  });
+  expect(readConfig({ SIGNUP: 'open' }).signupOpen).toBe(true);
+});
+
+test.each([
+  ['METRICS_HOST', { METRICS_HOST: '0.0.0.0' }, { METRICS_TOKEN: 'x'.repeat(16) }],
+  ['SECRET_KEY', { DATABASE_URL: 'postgres://sitekeeper@127.0.0.1/sitekeeper' }, { SECRET_KEY: `${'A'.repeat(43)}=` }],
+  ['MIGRATE_DATABASE_URL', { MIGRATE_DATABASE_URL: 'postgres://owner@127.0.0.1/sitekeeper' }, undefined],
+])('%s is rejected with settings that do not fit', (name, settings, missing) => {
+  expect(() => readConfig(settings)).toThrow(new RegExp(`^${name}: `));
+  if (missing) expect(() => readConfig({ ...settings, ...missing })).not.toThrow();
+});
+
+test.each([
+  ['SECRET_KEY', `${'A'.repeat(42)}==`],
+  ['SECRET_KEY', 'short'],
+  ['OWNER_PASSWORD', 'x'.repeat(7)],
+  ['OWNER_PASSWORD', 'x'.repeat(129)],
+  ['METRICS_TOKEN', 'x'.repeat(15)],
+  ['OWNER_API_KEY', 'stkp_EXAMPLEexampleEXAMPLEexample01234567'],
+])('%s is rejected if it is too weak or malformed (%s)', (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}: must `));
+});
+
 describe('delivery settings', () => {
   test('by default, Slack and Telegram use their public APIs, and e-mail and SMS are not configured', () => {
     expect(readConfig({})).toMatchObject({ netAllow: [] });

@@ -175,6 +175,22 @@ test('no role of the service is a superuser, bypasses row-level security, can lo
   expect(roles.map(({ rolname }) => rolname)).toEqual(expect.arrayContaining(['sitekeeper_app', 'sitekeeper_auth', 'sitekeeper_engine']));
 });
 
+test('requests can read, but not change, alerts, statistics and the address of a user', async () => {
+  for (const sql of [
+    `update alerts set status = 'sent'`,
+    'delete from alerts',
+    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, incident_id, provider_id, 'recovered', '', '' from alerts`,
+    'update check_hours set checks = 0',
+    'delete from check_hours',
+    `update users set email = 'evil@example.com'`,
+    'update users set suspended_at = null',
+    'delete from message_counts',
+  ]) {
+    const attempt = service.database.asUser(owner.id, (em) => em.execute(sql, [], 'run'));
+    await expect(attempt, sql).rejects.toThrow('permission denied');
+  }
+});
+
 test('the engine can do only what checks and alerts need', async () => {
   const attemptAsEngine = (sql: string) =>
     service.database

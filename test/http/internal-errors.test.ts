@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { plainError } from '../../src/telemetry/log.ts';
 import { createDatabase } from '../support/database.ts';
@@ -7,12 +8,14 @@ let service: TestService;
 let user: TestUser;
 /** Every query of the service fails with this error while it is set. */
 let failure: Error | undefined;
+/** The log of errors. */
+const lines: string[] = [];
 
 beforeAll(async () => {
   const database = await createDatabase();
   const query = database.query.bind(database);
   database.query = (userId) => (failure ? () => Promise.reject(failure) : query(userId));
-  service = await startService({}, { database });
+  service = await startService({}, { database, log: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }) });
   user = await service.createUser();
 });
 afterAll(async () => {
@@ -20,13 +23,17 @@ afterAll(async () => {
   await service.database.close();
 });
 
-test('returns 500 for an unexpected error, without details', async () => {
+test('returns 500 for an unexpected error, without details, which are in the log with the id of the request', async () => {
   failure = new Error('the password of the database is hunter2');
   const { status, body, text } = await user.api.get('/api/monitors');
   failure = undefined;
   expect([status, body.code, body.title]).toEqual([500, 'internal_error', 'Internal server error']);
   expect(body.detail).toBe('An unexpected error occurred. If it happens again, report the request_id to the operator.');
   expect(text).not.toContain('hunter2');
+  expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
+    request_id: body.request_id,
+    err: { message: expect.stringContaining('hunter2') },
+  });
 });
 
 test('the log contains the error of a statement, but none of its values', async () => {

@@ -32,6 +32,14 @@ test.each([
   );
 });
 
+test.each(['PUT', 'PATCH', 'DELETE'])('returns 403 for %s with a session from another origin, and changes nothing', async (method) => {
+  const path = `/api/v1/websites/${(await createWebsite(browser, {})).body.data.id}`;
+  const before = await browser.get(path);
+  const { status, body } = await browser.request(method, path, { headers: { Origin: 'https://evil.example.com' } });
+  expect([status, body.code]).toEqual([403, 'cross_origin']);
+  expect((await browser.get(path)).body).toEqual(before.body);
+});
+
 test.each([{ 'Sec-Fetch-Site': 'same-origin', Origin: 'https://evil.example.com' }, { 'Sec-Fetch-Site': 'none' }, {}])(
   'accepts a change with a session and %o',
   async (headers) => {

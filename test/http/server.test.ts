@@ -98,6 +98,11 @@ test('accepts a complete URL, as clients send it to a proxy', async () => {
   expect((await rawExchange(server.url, `GET http://a.example:8080/x?y=1 HTTP/1.1\r\n${host}\r\n`)).status).toBe(200);
 });
 
+test('keeps idle connections for longer than the minute of proxies', async () => {
+  const { headers } = await fetch(server.url);
+  expect(headers.get('Keep-Alive')).toBe('timeout=65');
+});
+
 test('after a response that closes the connection, a further request has no effect', async () => {
   const closing = await listen({ host: '127.0.0.1', port: 0 });
   const handled: string[] = [];

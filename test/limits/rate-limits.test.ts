@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
+import { DatabaseOutage } from '../../src/errors.ts';
 import { memoryLimiters } from '../../src/limits/limiters.ts';
 import { RateLimits } from '../../src/limits/rate-limits.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -81,6 +82,41 @@ test('a key over its own limit does not use up the limit of the user', async () 
     expect(statuses).toEqual([...Array(10).fill(200), ...Array(20).fill(429)]);
     for (let call = 0; call < 10; call++) expect((await other.get('/api/monitors')).status).toBe(200);
     expect((await user.api.get('/api/monitors')).status).toBe(429);
+  } finally {
+    await service.stop();
+  }
+});
+
+test('public operations and OPTIONS count toward the limit of the address', async () => {
+  const service = await startService({ rateLimitPerMinute: 20 }, { database });
+  try {
+    const signIn = () => service.anonymous.post('/api/session', { json: {} });
+    const options = () => service.anonymous.request('OPTIONS', '/api/monitors');
+    expect([(await signIn()).status, (await options()).status, (await signIn()).status, (await options()).status]).toEqual([
+      422, 204, 429, 429,
+    ]);
+  } finally {
+    await service.stop();
+  }
+});
+
+test('a lookup that fails because of the database does not count', async () => {
+  const failing: Database = {
+    ...database,
+    concurrency: database.concurrency,
+    asUser: (userId, work) => database.asUser(userId, work),
+    asAuthenticator: (work) => database.asAuthenticator(work),
+    query: (userId) => database.query(userId),
+    listen: (channel, listener) => database.listen(channel, listener),
+    now: () => database.now(),
+  };
+  const service = await startService({ rateLimitPerMinute: 3 }, { database: failing });
+  try {
+    const { api } = await service.createUser();
+    failing.query = () => () => Promise.reject(new DatabaseOutage('unavailable', 'injected', 1));
+    for (let count = 0; count < 5; count++) expect((await api.get('/api/monitors')).status).toBe(503);
+    failing.query = (userId) => database.query(userId);
+    expect((await api.get('/api/monitors')).status).toBe(200);
   } finally {
     await service.stop();
   }

@@ -47,3 +47,11 @@ test('a shutdown ends normally if the reader of the log has exited', async () =>
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
+
+test('logs the message of an error, and nothing that a driver has attached to it', async () => {
+  const running = collectOutput(
+    runScript(`log.error({ err: Object.assign(new Error('failed'), { params: ['hunter2'], sql: 'hunter2' }) });`),
+  );
+  expect(await running.ended).toBe(0);
+  expect(JSON.parse(running.printed()).err).toEqual({ type: 'Error', message: 'failed', stack: expect.any(String) });
+});

@@ -1,6 +1,7 @@
 // Clients send API keys in the wrong place: in the path, as X-Request-Id, or as the name of a field.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { redactKeys } from '../../src/telemetry/redact.ts';
@@ -124,4 +125,16 @@ test('the log contains a mask, wherever the key is in a line', async () => {
     expect.objectContaining({ err: expect.objectContaining({ message: `failed for ${mask}` }) }),
   ]);
   expect(running.printed()).not.toContain(key.slice(9));
+});
+
+test('the log of a request contains neither its query string nor its headers', async () => {
+  const lines: string[] = [];
+  const service = await startService({}, { log: pino({ level: 'info' }, { write: (line: string) => lines.push(line) }) });
+  try {
+    await service.anonymous.get('/api/monitors?token=hunter2', { headers: { Cookie: 'a=hunter2', 'User-Agent': 'hunter2' } });
+    expect(lines.join('')).toContain('"path":"/api/monitors"');
+    expect(lines.join('')).not.toContain('hunter2');
+  } finally {
+    await service.stop();
+  }
 });

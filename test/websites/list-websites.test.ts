@@ -321,3 +321,46 @@ describe('access', () => {
     expect(body).toMatchObject({ code: 'missing_scope', detail: expect.stringContaining('"websites:read"') });
   });
 });
+
+describe('beyond the first 1,000 websites', () => {
+  const count = 2230;
+  let owner: TestUser;
+
+  beforeAll(async () => {
+    owner = await service.createUser();
+    await service.database.asUser(owner.id, (em) =>
+      em.execute(
+        `insert into websites (user_id, domain) select ?, 'site-' || lpad(n::text, 4, '0') || '.example' from generate_series(1, ?) n order by n`,
+        [owner.id, count],
+        'run',
+      ),
+    );
+  });
+
+  // Pages after the middle are read from the other end.
+  test.each(['asc', 'desc'])('every page has the websites that belong on it, in order (%s)', async (sort) => {
+    const ascending = Array.from({ length: count }, (_, index) => index + 1);
+    const numbers = sort === 'asc' ? ascending : ascending.toReversed();
+    for (const page of [1, 10, 11, 12, 13, 22, 23]) {
+      const { body } = await owner.api.get(`/api/v1/websites?sort_by=domain&sort=${sort}&per_page=100&page=${page}`);
+      const [from, to] = [page * 100 - 99, Math.min(page * 100, count)];
+      expect(body.meta).toMatchObject({ total: count, last_page: 23, from, to });
+      expect(domains(body).map((domain) => Number(domain.slice(5, 9)))).toEqual(numbers.slice(from - 1, to));
+    }
+  });
+
+  test('a search counts and returns only what matches', async () => {
+    const { body } = await owner.api.get('/api/v1/websites?search=site-&sort_by=id&sort=asc&per_page=25&page=45');
+    expect(body.meta).toMatchObject({ total: count, from: 1101, to: 1125 });
+    expect(domains(body)[0]).toBe('site-1101.example');
+    expect((await owner.api.get('/api/v1/websites?search=site-12&per_page=10&page=102')).body).toMatchObject({
+      data: [],
+      meta: { total: 100 },
+    });
+  });
+
+  test('a page after the last is empty', async () => {
+    const { body } = await owner.api.get('/api/v1/websites?per_page=100&page=24');
+    expect(body).toMatchObject({ data: [], meta: { total: count, from: null, to: null } });
+  });
+});

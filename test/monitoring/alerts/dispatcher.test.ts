@@ -34,6 +34,7 @@ describe('delivery', () => {
   let receivers: Awaited<ReturnType<typeof startReceivers>>;
   let service: TestService;
   let user: TestUser;
+  let monitorId: number;
   let incidentId: number;
   let clock: TestClock;
 
@@ -44,11 +45,11 @@ describe('delivery', () => {
   });
   beforeEach(async () => {
     user = await service.createUser();
-    const { id } = await createMonitor(user, { is_active: false });
+    monitorId = (await createMonitor(user, { is_active: false })).id;
     const [incident] = await service.database.asEngine((em) =>
       em.execute<{ id: number }[]>(
         `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
-        [user.id, id],
+        [user.id, monitorId],
       ),
     );
     incidentId = incident?.id ?? 0;
@@ -140,8 +141,8 @@ describe('delivery', () => {
     await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toContain('429');
     await queueAlert(providerId, 'recovered', 'second');
     // An alert of another incident, which was queued later, shows that the dispatcher has looked at the recovery.
-    const { id: monitorId } = await createMonitor(user, { is_active: false });
-    await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1, body: 'third' }));
+    const other = await createMonitor(user, { is_active: false });
+    await service.database.asEngine((em) => queueAlerts(em, { monitorId: other.id, providerId, count: 1, body: 'third' }));
     await expect.poll(() => receivers.received().telegram.at(-1), { timeout: 15_000 }).toBe('third');
     restore();
     const [due] = await service.database.asUser(user.id, (em) =>

@@ -23,6 +23,15 @@ test.each([304, 404, 503])('status %i is down with the status as cause, and the 
   expect(await checkHttp(target.url, net)).toEqual(result);
 });
 
+test.each([
+  ['without Location', scripts.respond('', 302)],
+  ['with an invalid Location', scripts.redirect('http://[')],
+  ['with a status that is no redirect', scripts.redirect('/', 300)],
+])('a response 3xx %s is down', async (_, script) => {
+  target.script = script;
+  expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: expect.stringMatching(/^HTTP 30[02]$/) });
+});
+
 test('the last response after redirects is decisive', async () => {
   target.script = ({ path }, response) =>
     path === '/end' ? response.writeHead(503).end() : response.writeHead(302, { location: '/end' }).end();

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
-import { claimFairly } from '../../../src/monitoring/engine/claim.ts';
+import { claimDueMonitors, claimFairly } from '../../../src/monitoring/engine/claim.ts';
+import { findDueUsers } from '../../../src/monitoring/engine/due-users.ts';
 import { releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/release.ts';
 import { reopen } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -109,6 +110,35 @@ test('a user has at most 10 checks at once on a host; other monitors of the user
   expect(await claim(slow.slice(3))).toHaveLength(3);
 });
 
+test('the monitors that have waited longest come first, and those on a host without free checks take no slot', async () => {
+  await createMonitors(database, user.id, 6);
+  const ids = (await database.asUser(user.id, (em) => em.execute<{ id: number }[]>('select id from monitors order by id'))).map(
+    ({ id }) => id,
+  );
+  // The last monitor has waited longest. The three that have waited longest are on a busy host.
+  await database.asEngine((em) =>
+    em.execute(`update monitors set next_check_at = now() - id * interval '1 minute' where user_id = ?`, [user.id], 'run'),
+  );
+  await database.asUser(user.id, (em) => em.execute(`update monitors set target_host = 'busy.example' where id >= ?`, [ids[3]], 'run'));
+  const claim = (slots: number, running: Map<string, number>) =>
+    database.asEngine((em) => claimDueMonitors(queryInTransaction(em), [{ userId: user.id, slots, running }]));
+  expect((await claim(1, new Map([['busy.example', 10]]))).map(({ id }) => id)).toEqual([ids[2]]);
+  expect((await claim(1, new Map())).map(({ id }) => id)).toEqual([ids[5]]);
+});
+
+test('users whose monitors have waited longest come first, also if more are due than there are slots', async () => {
+  const other = await service.createUser();
+  for (const [owner, minutes] of [
+    [user, 1],
+    [other, 10],
+  ] as const) {
+    await createMonitors(database, owner.id, 2);
+    await database.asEngine((em) => makeOverdue(em, owner.id, `${minutes} minutes`));
+  }
+  const find = (freeSlots: number) => database.asEngine((em) => findDueUsers(queryInTransaction(em), freeSlots, 0));
+  for (const freeSlots of [1, 10]) expect((await find(freeSlots)).userIds).toEqual([other.id, user.id]);
+});
+
 test('another user has its own checks on the same host', async () => {
   const other = await service.createUser();
   for (const { id } of [user, other]) {
@@ -142,6 +172,17 @@ test('a released monitor is due after the given time', async () => {
     ),
   );
   expect((await database.asEngine((em) => secondsUntilDue(em, user.id)))[0]).toBeLessThanOrEqual(0.1);
+});
+
+test('a claim that another process has taken over is not released', async () => {
+  await createMonitors(database, user.id, 1);
+  const [first] = await database.asEngine((em) => claimOf(em, user.id, 1));
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  const [second] = await database.asEngine((em) => claimOf(em, user.id, 1));
+  if (!first || !second) throw new Error('The monitor was not claimed twice.');
+  await database.asEngine((em) => releaseClaims(queryInTransaction(em), [{ claim: first }], 0));
+  const tokens = await database.asUser(user.id, (em) => em.execute('select claim_token as token from monitors'));
+  expect(tokens).toEqual([{ token: second.token }]);
 });
 
 test('after a suspension, overdue monitors are spread over a minute', async () => {

@@ -125,6 +125,8 @@ test('a short local failure leaves last_error alone, and one that lasts a minute
   await setChecked('90 seconds');
   const engine = await startEngine();
   await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeGreaterThan(5);
+  // A claim lasts 30 seconds, and a check that could not run is repeated after 10.
+  await expect.poll(() => secondsUntilDue(id), { timeout: 15_000 }).toBeLessThan(11);
   expect(await show(path)).toMatchObject({ status: 'down', last_error: 'no reply' });
   await engine.stop();
   await setChecked('130 seconds');

@@ -4,7 +4,7 @@ import { queryInTransaction } from '../../../src/db/statement.ts';
 import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { createProvider } from '../factories.ts';
+import { createMonitor, createProvider } from '../factories.ts';
 import { claimOf, createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
 
 let service: TestService;
@@ -26,6 +26,8 @@ async function claimOverdue(limit: number): Promise<Claim[]> {
   await database.asEngine((em) => makeOverdue(em, user.id));
   return database.asEngine((em) => claimOf(em, user.id, limit));
 }
+
+const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
 
 /** Returns the number of accepted results. */
 async function record(completed: CompletedCheck[]): Promise<number> {
@@ -68,6 +70,27 @@ test('of two results for one monitor, accepts the one with the current claim, an
   expect(hours?.checks).toBe(3);
 });
 
+test.each([
+  ['its URL', { url: 'https://other.example/' }],
+  ['its type', { type: 'ping' }],
+  ['its interval', { interval: 300 }],
+])('the result of a check that began before a user changed %s is dropped', async (_, json) => {
+  const { path } = await createMonitor(user);
+  const late = (await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure }));
+  expect(late).toHaveLength(1);
+  const { body } = await user.api.put(path, { json });
+  expect(await record(late)).toBe(0);
+  expect((await user.api.get(path)).body.data).toEqual(body.data);
+  expect((await claimOverdue(1))[0]).toMatchObject({ state: { status: 'pending', failures: 0 } });
+});
+
+test('a monitor that is not active accepts no result, also with a valid claim', async () => {
+  await createMonitors(database, user.id, 1);
+  const claims = await claimOverdue(1);
+  await database.asUser(user.id, (em) => em.execute('update monitors set is_active = false', [], 'run'));
+  expect(await record(claims.map((claim) => succeeded(claim)))).toBe(0);
+});
+
 test('counts checks per hour', async () => {
   await createMonitors(database, user.id, 1);
   // now() is the start of the transaction, so both checks fall into the same hour only within one transaction.
@@ -85,6 +108,42 @@ test('counts checks per hour', async () => {
     em.execute(`select hour = date_trunc('hour', hour) as whole, checks, failures, total_ms, min_ms, max_ms from check_hours`),
   );
   expect(hours).toEqual([{ whole: true, checks: 2, failures: 0, total_ms: 40, min_ms: 10, max_ms: 30 }]);
+});
+
+test('a failure is confirmed after 5 seconds, and the incident has the time, the cause and the status of the first one', async () => {
+  const { path } = await createMonitor(user, { interval: 86_400 });
+  const failures = [
+    { result: { up: false, cause: `HTTP 500 ${'x'.repeat(2000)}`, statusCode: 500 }, agoMs: 3_600_000 },
+    { result: { up: false, cause: 'HTTP 502', statusCode: 502 }, agoMs: 60_000 },
+    { result: { up: false, cause: 'timed out', statusCode: null }, agoMs: 1000 },
+  ] as const;
+  for (const [index, { result, agoMs }] of failures.entries()) {
+    await record((await claimOverdue(1)).map((claim) => ({ claim, result, startedMs: performance.now() - agoMs })));
+    const [seconds = 0] = await database.asEngine((em) => secondsUntilDue(em, user.id));
+    if (index < 2) expect(Math.abs(seconds - 5)).toBeLessThan(5);
+  }
+  const { last_checked_at, last_error } = (await user.api.get(path)).body.data;
+  expect(last_error).toBe('timed out');
+  const [incident] = (await user.api.get(`${path}/incidents`)).body.data;
+  expect(incident).toMatchObject({ status_code: 500, cause: `HTTP 500 ${'x'.repeat(991)}` });
+  // The checks began an hour ago and a second ago.
+  expect((Date.parse(last_checked_at) - Date.parse(incident.started_at)) / 1000).toBeCloseTo(3599, -2);
+  expect(await database.asUser(user.id, (em) => em.execute('select sum(failures)::int as failures from check_hours'))).toEqual([
+    { failures: 3 },
+  ]);
+});
+
+test('alerts are queued for enabled assignments only, and the dispatchers of all processes are told', async () => {
+  const { path } = await createMonitor(user);
+  const [enabled, disabled] = [await createProvider(user), await createProvider(user)];
+  await user.api.post(`${path}/notifications`, { json: { provider_id: enabled.id } });
+  await user.api.post(`${path}/notifications`, { json: { provider_id: disabled.id, enabled: false } });
+  const notified: string[] = [];
+  await database.listen('work_available', { onNotification: (loop) => notified.push(loop), onReconnect() {} });
+  for (let count = 0; count < 3; count++) await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
+  const alerts = await database.asUser(user.id, (em) => em.execute('select provider_id from alerts'));
+  expect(alerts).toEqual([{ provider_id: enabled.id }]);
+  await expect.poll(() => notified, { timeout: 10_000 }).toContain('dispatcher');
 });
 
 test('stores the time to a failing response, and null if there was no response', async () => {
@@ -110,7 +169,6 @@ test('a flapping target opens and resolves one incident, with two alerts, per co
   const [{ id } = { id: 0 }] = await database.asUser(user.id, (em) => em.execute<{ id: number }[]>('select id from monitors'));
   const provider = await createProvider(user);
   await user.api.post(`/api/monitors/${id}/notifications`, { json: { provider_id: provider.id } });
-  const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
   // "-" is a failed check and "+" a successful one. Three failures in a row open an incident.
   for (const check of '---+--+---+-+-----+') {
     const claims = await claimOverdue(1);

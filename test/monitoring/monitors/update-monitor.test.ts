@@ -202,6 +202,21 @@ describe('state', () => {
     expect(incidents.map((incident: { status: string }) => incident.status)).toEqual(['open']);
   });
 
+  test('pausing cancels the next check, resuming schedules one, and a new URL changes the host that checks count for', async () => {
+    const { path } = await createMonitor(user);
+    const read = async () =>
+      (
+        await service.database.asUser(user.id, (em) =>
+          em.execute('select target_host as host, next_check_at is not null as scheduled from monitors'),
+        )
+      )[0];
+    expect(await read()).toEqual({ host: 'shop.example.org', scheduled: true });
+    await user.api.put(path, { json: { is_active: false } });
+    expect(await read()).toEqual({ host: 'shop.example.org', scheduled: false });
+    await user.api.put(path, { json: { is_active: true, url: 'https://other.example/' } });
+    expect(await read()).toEqual({ host: 'other.example', scheduled: true });
+  });
+
   test('resuming makes the monitor pending', async () => {
     const { path } = await createMonitor(user, { is_active: false });
     expect((await user.api.put(path, { json: { is_active: true } })).body.data.status).toBe('pending');

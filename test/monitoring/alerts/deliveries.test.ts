@@ -1,0 +1,134 @@
+// One dispatcher with a channel that the test controls.
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { RetryLaterError } from '../../../src/errors.ts';
+import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor, createProvider } from '../factories.ts';
+
+let service: TestService;
+let user: TestUser;
+let dispatcher: Dispatcher | undefined;
+
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  user = await service.createUser();
+});
+afterEach(async () => {
+  await dispatcher?.stop();
+  await service.database.asEngine((em) => em.execute(`update alerts set status = 'failed' where status = 'pending'`, [], 'run'));
+});
+afterAll(() => service.stop());
+
+function start(send: (message: Message) => Promise<void>, database: Pick<Database, 'asEngine'> = service.database) {
+  const channels = createChannels(readConfig({}).delivery, { allow: [] });
+  const metrics = createMetrics();
+  dispatcher = new Dispatcher({
+    database: database as Database,
+    channels: { ...channels, email: { ...channels.email, send: (_, message) => send(message) } },
+    cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+    log: pino({ level: 'silent' }),
+    metrics,
+  });
+  dispatcher.start();
+  return metrics;
+}
+
+async function queue({ count = 1, ageHours = 0 } = {}): Promise<void> {
+  const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
+  await service.database.asEngine((em) =>
+    em.execute(
+      `with resolved as (
+         insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+         select ?, ?, app_now(), app_now(), 'HTTP 503' from generate_series(1, ?) returning id, user_id
+       )
+       insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
+       select user_id, id, ?, 'down', 'S', 'B', app_now() - ?::int * interval '1 hour' from resolved`,
+      [user.id, monitor.id, count, provider.id, ageHours],
+      'run',
+    ),
+  );
+}
+
+const readAlerts = () =>
+  service.database.asUser(user.id, (em) =>
+    em.execute<{ status: string; attempts: number; error: string | null; token: number | null }[]>(
+      'select status, attempts, last_error as error, lease_token as token from alerts order by id',
+    ),
+  );
+const firstAlert = async () => (await readAlerts())[0];
+
+test.each([
+  ['is retried within 24 hours', 23, { status: 'pending', attempts: 1, error: 'Try later.' }],
+  ['is given up after 24 hours', 25, { status: 'failed', attempts: 1, error: 'Try later.' }],
+])('a temporary failure %s', async (_, hours, outcome) => {
+  await queue({ ageHours: hours });
+  const metrics = start(() => Promise.reject(new DeliveryFailed('Try later.', { permanent: false, retryAfterSeconds: 600 })));
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject(outcome);
+  const counted = outcome.status === 'failed' ? 'failed' : 'retried';
+  expect(await metrics.registry.metrics()).toContain(`sitekeeper_alerts_total{channel="email",outcome="${counted}"} 1`);
+});
+
+test('a permanent failure is not retried, and an internal error is not described to the user', async () => {
+  await queue();
+  start(() => Promise.reject(new DeliveryFailed('No such address.', { permanent: true })));
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'failed', attempts: 1, error: 'No such address.' });
+  await dispatcher?.stop();
+  user = await service.createUser();
+  await queue();
+  start(() => Promise.reject(new TypeError('internal detail')));
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'pending', error: 'an internal error' });
+});
+
+test('an alert that was sent while the database was lost is recorded later, and not sent again', async () => {
+  await queue();
+  let [sent, failures] = [0, 0];
+  const asEngine: Database['asEngine'] = (work) => {
+    if (sent === 0 || failures === 2) return service.database.asEngine(work);
+    failures++;
+    return Promise.reject(new RetryLaterError('unavailable', 'injected', 1));
+  };
+  start(
+    async () => {
+      sent++;
+    },
+    { asEngine },
+  );
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'sent' });
+  expect([sent, failures]).toEqual([1, 2]);
+});
+
+test('a shutdown releases the alerts that wait behind a running attempt', async () => {
+  await queue({ count: 2 });
+  const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  start(() => {
+    started.resolve();
+    return finish.promise;
+  });
+  await started.promise;
+  const stopped = dispatcher?.stop();
+  finish.resolve();
+  await stopped;
+  expect((await readAlerts()).map(({ status, attempts, token }) => [status, attempts, token === null]).toSorted()).toEqual([
+    ['pending', 0, true],
+    ['sent', 1, false],
+  ]);
+});
+
+test('the next alert of a provider is sent as soon as the ones before have been', async () => {
+  let sent = 0;
+  // More than are leased together, so the rest needs another lease. No alert is due later, so nothing else wakes the dispatcher.
+  await queue({ count: 12 });
+  start(async () => {
+    sent++;
+  });
+  await expect.poll(() => sent, { timeout: 15_000 }).toBe(12);
+});

@@ -1,0 +1,180 @@
+// The outbox as the dispatchers of several processes use it. No dispatcher runs, so each test decides what happens when.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../../src/db/database.ts';
+import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
+import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
+import { markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor, createProvider } from '../factories.ts';
+
+let service: TestService;
+let database: Database;
+let user: TestUser;
+let providerId: number;
+let incidentId: number;
+
+beforeAll(async () => {
+  service = await startService();
+  database = service.database;
+});
+beforeEach(async () => {
+  user = await service.createUser();
+  providerId = (await createProvider(user)).id;
+  incidentId = await openIncident();
+});
+afterAll(() => service.stop());
+
+const inTransaction = <T>(work: (query: Query) => Promise<T>) => database.asEngine((em) => work(queryInTransaction(em)));
+
+async function openIncident(): Promise<number> {
+  const { id } = await createMonitor(user, { is_active: false });
+  const [row] = await database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, app_now(), 'HTTP 503') returning id`,
+      [user.id, id],
+    ),
+  );
+  return row?.id ?? 0;
+}
+
+async function queue(body: string, { kind = 'down', incident = incidentId, provider = providerId, dueSeconds = 0 } = {}): Promise<void> {
+  await database.asEngine((em) =>
+    em.execute(
+      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, next_attempt_at)
+       values (?, ?, ?, ?, 'S', ?, app_now() + ?::int * interval '1 second')`,
+      [user.id, incident, provider, kind, body, dueSeconds],
+    ),
+  );
+}
+
+const lease = (provider = providerId) =>
+  inTransaction((query) => leaseAlerts(query, [{ userId: user.id, providerId: provider, channel: 'email' }]));
+
+async function leaseOne(): Promise<LeasedAlert> {
+  const [alert, ...others] = await lease();
+  if (!alert || others.length > 0) throw new Error(`${others.length + Number(alert !== undefined)} alerts were leased instead of one.`);
+  return alert;
+}
+
+const bodies = (alerts: { body: string }[]) => alerts.map(({ body }) => body);
+const readAlerts = () =>
+  database.asUser(user.id, (em) =>
+    em.execute('select status, attempts, lease_token as token, last_error as error from alerts order by id'),
+  );
+const isLeased = async (alert: LeasedAlert) => (await inTransaction((query) => query(selectLeased(alert))))[0].length === 1;
+const waiting = async (busyProviders: number[] = []) =>
+  (await inTransaction((query) => findWaitingProviders(query, { busyProviders, afterUserId: user.id - 1 }))).providers;
+
+test('an alert is leased once, for a minute, and each lease counts as an attempt', async () => {
+  await queue('alert');
+  const first = await leaseOne();
+  expect([first.attempts, first.body, await lease()]).toEqual([1, 'alert', []]);
+  await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
+  const second = await leaseOne();
+  expect([second.attempts, second.token > first.token]).toEqual([2, true]);
+  expect([await isLeased(first), await isLeased(second)]).toEqual([false, true]);
+});
+
+test('only the process that holds the lease records the outcome', async () => {
+  await queue('alert');
+  const first = await leaseOne();
+  await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
+  const second = await leaseOne();
+  await inTransaction((query) =>
+    query(markSent(first), markFailed({ ...first, reason: 'late' }), postpone({ ...first, reason: 'late', seconds: 1 })),
+  );
+  expect(await readAlerts()).toEqual([{ status: 'pending', attempts: 2, token: second.token, error: null }]);
+  await inTransaction((query) => query(postpone({ ...second, reason: 'busy', seconds: 0 })));
+  expect(await readAlerts()).toEqual([{ status: 'pending', attempts: 2, token: null, error: 'busy' }]);
+  // The lease ended with the outcome, so a second one is not recorded.
+  await inTransaction((query) => query(markFailed({ ...second, reason: 'twice' })));
+  await inTransaction(async (query) => query(markSent(await leaseOne())));
+  expect(await readAlerts()).toEqual([{ status: 'sent', attempts: 3, token: expect.any(Number), error: null }]);
+});
+
+test('an alert that is released at shutdown can be leased at once, and the attempt does not count', async () => {
+  await queue('alert');
+  const alert = await leaseOne();
+  const notified: string[] = [];
+  await database.listen('work_available', { onNotification: (loop) => notified.push(loop), onReconnect() {} });
+  await inTransaction((query) => releaseAlerts(query, [alert]));
+  await expect.poll(() => notified, { timeout: 10_000 }).toContain('dispatcher');
+  expect(await isLeased(alert)).toBe(false);
+  expect((await leaseOne()).attempts).toBe(1);
+});
+
+test('a recovery waits until the down alert of its incident and provider has ended, and no other', async () => {
+  const other = (await createProvider(user)).id;
+  await queue('down', { dueSeconds: 600 });
+  await queue('down of another provider', { provider: other });
+  await queue('recovered', { kind: 'recovered' });
+  await queue('recovered of another provider', { kind: 'recovered', provider: other });
+  await queue('down of another incident', { incident: await openIncident() });
+  expect(bodies(await lease())).toEqual(['down of another incident']);
+  const [downOfOther] = await lease(other);
+  expect(downOfOther?.body).toBe('down of another provider');
+  expect(await lease(other)).toEqual([]);
+  await inTransaction((query) => query(markSent(downOfOther as LeasedAlert)));
+  expect(bodies(await lease(other))).toEqual(['recovered of another provider']);
+  expect(await lease()).toEqual([]);
+});
+
+test('the oldest alerts of a provider come first, ten at a time', async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `alert ${index}`);
+  for (const [index, name] of names.entries()) await queue(name, { incident: await openIncident(), dueSeconds: index - 100 });
+  // RETURNING has no order, but which alerts are leased is certain.
+  expect(bodies(await lease()).toSorted()).toEqual(names.slice(0, 10).toSorted());
+  expect(bodies(await lease()).toSorted()).toEqual(names.slice(10).toSorted());
+});
+
+test('a provider that gets a message, or whose user is suspended, does not wait', async () => {
+  await queue('alert');
+  expect(await waiting()).toEqual([{ userId: user.id, providerId, channel: 'email' }]);
+  expect(await waiting([providerId])).toEqual([]);
+  const alert = await leaseOne();
+  expect(await isLeased(alert)).toBe(true);
+  await inTransaction((query) => releaseAlerts(query, [alert]));
+  const again = await leaseOne();
+  await database.asEngine((em) => em.execute('select operator_set_suspended(?, true)', [user.id]));
+  expect([await waiting(), await isLeased(again)]).toEqual([[], false]);
+});
+
+test('only the recovery of an alert that was sent is exempt from limits', async () => {
+  await queue('down');
+  const down = await leaseOne();
+  expect(down.endsSentAlert).toBe(false);
+  await queue('recovered', { kind: 'recovered' });
+  await inTransaction((query) => query(markSent(down)));
+  expect((await leaseOne()).endsSentAlert).toBe(true);
+  const failedIncident = await openIncident();
+  await queue('down', { incident: failedIncident });
+  await queue('recovered', { kind: 'recovered', incident: failedIncident });
+  const failed = await leaseOne();
+  await inTransaction((query) => query(markFailed({ ...failed, reason: 'rejected' })));
+  expect((await leaseOne()).endsSentAlert).toBe(false);
+});
+
+test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt messages count as well', async () => {
+  const [first, second] = [1, 2];
+  const count = (provider: number, options: { isExempt?: boolean; perUserPerDay?: number } = {}) => {
+    const { perUserPerDay, isExempt = false } = options;
+    const channel = { name: 'SMS', ...(perUserPerDay !== undefined && { perUserPerDay }) };
+    return inTransaction((query) => countMessage(query, { userId: user.id, providerId: provider, channel, isExempt }));
+  };
+  const perUserPerDay = 2;
+  expect(await count(first, { perUserPerDay })).toBeUndefined();
+  expect(await count(second, { perUserPerDay, isExempt: true })).toBeUndefined();
+  expect(await count(first, { perUserPerDay })).toMatchObject({ limit: '2 SMS per day' });
+  expect(await count(first, { perUserPerDay, isExempt: true })).toBeUndefined();
+  // In this hour and the next one, in case that it begins now.
+  await database.asEngine((em) =>
+    em.execute(
+      `insert into message_counts select ?, 'provider 7', date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 99 from generate_series(0, 1) n`,
+      [user.id],
+      'run',
+    ),
+  );
+  expect(await count(7)).toBeUndefined();
+  expect(await count(7)).toMatchObject({ limit: '100 messages per hour for this provider' });
+});

@@ -1,0 +1,56 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+function start() {
+  const { database } = service;
+  const log = pino({ level: 'silent' });
+  return startEngine({ config: readConfig({}), database, secretKeys: [Buffer.alloc(32, 1)], log, metrics: createMetrics() });
+}
+
+test('deletes old statistics and incidents after the start', async () => {
+  const user = await service.createUser();
+  const { id } = await createMonitor(user, { is_active: false });
+  const count = () =>
+    service.database.asEngine((em) =>
+      em.execute(
+        `select (select count(*)::int from check_hours where monitor_id = ?) as hours,
+                (select count(*)::int from incidents where monitor_id = ?) as incidents`,
+        [id, id],
+      ),
+    );
+  await service.database.asEngine(async (em) => {
+    await em.execute(`insert into check_hours values (?, ?, app_now() - interval '401 days', 1, 0, 1, 1, 1)`, [user.id, id], 'run');
+    await em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+       values (?, ?, app_now() - interval '402 days', app_now() - interval '401 days', 'HTTP 503')`,
+      [user.id, id],
+      'run',
+    );
+  });
+  expect(await count()).toEqual([{ hours: 1, incidents: 1 }]);
+  const engine = await start();
+  try {
+    await expect.poll(count, { timeout: 20_000 }).toEqual([{ hours: 0, incidents: 0 }]);
+  } finally {
+    await engine.stop();
+  }
+});
+
+test('says that checks do not run when their loop does not turn', async () => {
+  const engine = await start();
+  expect(engine.stalled()).toBeUndefined();
+  await engine.stop();
+  expect(engine.stalled()).toBe('the loop that runs checks does not turn');
+});

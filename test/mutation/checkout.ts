@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** Copies the project to a temporary folder, so that a fault never touches the checkout. Returns the folder. */
+export function copyProject(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sitekeeper-mutation-')));
+  const files = git('ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0');
+  for (const file of files.filter((name) => name !== '' && name !== 'node_modules' && existsSync(name))) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(file, join(folder, file), { verbatimSymlinks: true });
+  }
+  symlinkSync(realpathSync('node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+export function removeCopy(folder: string) {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Returns the files that differ from a commit, or undefined if there is no such commit. */
+export function changedSince(base: string): string[] | undefined {
+  try {
+    const tracked = git('diff', '--name-only', '-z', base, '--');
+    const untracked = git('ls-files', '-z', '--others', '--exclude-standard');
+    return `${tracked}${untracked}`.split('\0').filter((name) => name !== '');
+  } catch {
+    return undefined;
+  }
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: ['ignore', 'pipe', 'ignore'] });
+}

@@ -1,0 +1,21 @@
+import type { Fault } from './fault.ts';
+import { alertFaults } from './faults/alerts.ts';
+import { authFaults } from './faults/auth.ts';
+import { databaseFaults } from './faults/database.ts';
+import { engineFaults } from './faults/engine.ts';
+import { httpFaults } from './faults/http.ts';
+import { networkFaults } from './faults/network.ts';
+import { operationFaults } from './faults/operations.ts';
+import { resourceFaults } from './faults/resources.ts';
+
+/** Every fault that is planted. */
+export const faults: Fault[] = [
+  ...engineFaults,
+  ...alertFaults,
+  ...authFaults,
+  ...databaseFaults,
+  ...httpFaults,
+  ...networkFaults,
+  ...operationFaults,
+  ...resourceFaults,
+];

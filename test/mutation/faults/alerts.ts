@@ -1,0 +1,165 @@
+import { type Fault, faultsIn } from '../fault.ts';
+
+const outbox = ['test/monitoring/alerts/outbox.test.ts'];
+const deliveries = ['test/monitoring/alerts/deliveries.test.ts'];
+
+export const alertFaults: Fault[] = [
+  ...faultsIn({ file: 'src/monitoring/alerts/due-alerts.ts', tests: outbox }, [
+    {
+      title: 'a recovery overtakes the down alert that waits for its next attempt',
+      find: "            .whereRef('earlier.id', '<', 'a.id')\n            .where('earlier.status', '=', pending),",
+      replace: "            .whereRef('earlier.id', '<', 'a.id')\n            .where('earlier.status', '=', sql.lit('sent')),",
+    },
+    {
+      title: 'the alerts of other providers of an incident delay a recovery',
+      find: ".whereRef('earlier.provider_id', '=', 'a.provider_id')",
+      replace: '',
+    },
+    {
+      title: 'a leased alert is leased again at once by another process',
+      find: "next_attempt_at: sql`${now} + ${sql.lit(leaseSeconds)} * interval '1 second'`,",
+      replace: 'next_attempt_at: sql`${now}`,',
+    },
+    {
+      title: 'attempts are not counted, so that retries never slow down',
+      find: 'attempts: sql`attempts + 1`,',
+      replace: 'attempts: sql`attempts`,',
+    },
+    {
+      title: 'an alert that was leased to another process in the meantime is sent',
+      find: "    .where('lease_token', '=', token)\n    .where('next_attempt_at', '>', now)",
+      replace: "    .where('id', '<>', token * 0)",
+    },
+    {
+      title: 'the alerts of suspended users are sent',
+      find: ".where(sql<boolean>`not ${isSuspended('v.user_id')}`)",
+      replace: '',
+    },
+    {
+      title: 'an alert that was leased before its user was suspended is sent',
+      find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`),",
+      replace: '',
+    },
+    {
+      title: 'the recovery of an alert that failed is exempt from the limits',
+      find: ".where('down.status', '=', sql.lit('sent'))",
+      replace: '',
+    },
+    {
+      title: 'a provider that is sending gets a second message at the same time',
+      find: '.where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)',
+      replace: '.where(sql<boolean>`(${given.busyProviders}::bigint[]) is not null`)',
+    },
+    {
+      title: 'the newest alerts of a provider are sent first',
+      find: "    .orderBy('a.next_attempt_at');",
+      replace: "    .orderBy('a.next_attempt_at', 'desc');",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/dispatcher.ts', tests: deliveries }, [
+    { title: 'a permanent failure is retried', find: '(error instanceof DeliveryFailed && error.permanent) || ', replace: '' },
+    { title: 'an alert is retried forever', find: ' || alert.ageSeconds > giveUpSeconds', replace: '' },
+    { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
+    {
+      title: 'a retry of an alert counts again',
+      find: ' || alert.isCounted) return',
+      replace: ') return',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'an alert over the limit is sent',
+      find: '    if (reached) {\n',
+      replace: '    if (reached && alert.id < 0) {\n',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'an alert over the limit stays pending',
+      find: 'await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));',
+      replace: '',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'internal errors of a channel are shown as the reason',
+      find: "error instanceof DeliveryFailed ? error.message : 'an internal error';",
+      replace: 'String(error);',
+    },
+    {
+      title: 'unsent alerts are not released at shutdown',
+      find: 'if (this.#leased.size > 0) await',
+      replace: 'if (this.#leased.size < 0) await',
+    },
+    {
+      title: 'a provider that has finished does not let its next alert be sent soon',
+      find: '    this.#sending.delete(providerId);\n    this.#loop.wake();',
+      replace: '    this.#sending.delete(providerId);',
+    },
+    {
+      title: 'an alert that was sent is sent again if the database is lost before it is recorded',
+      find: 'if (!(error instanceof RetryLaterError) || this.#loop.isStopped) throw error;',
+      replace: 'throw error;',
+    },
+    {
+      title: 'the outcome of an alert is not counted',
+      find: 'metrics.alerts.inc({ channel: provider.providerType, outcome });',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: outbox }, [
+    {
+      title: 'a process records the outcome of an alert that another process has leased',
+      find: ".where('id', '=', id).where('lease_token', '=', token);",
+      replace: ".where('id', '=', id).where('id', '<>', token * 0);",
+    },
+    {
+      title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
+      find: '    lease_token: null,\n    last_error: given.reason,',
+      replace: '    last_error: given.reason,',
+    },
+    {
+      title: 'an alert that was sent keeps the error of an earlier attempt',
+      find: 'done_at: now, last_error: null }',
+      replace: 'done_at: now }',
+    },
+    {
+      title: 'an alert that was not sent before the shutdown counts as an attempt',
+      find: 'lease_token: null, attempts: sql`a.attempts - 1` }',
+      replace: 'lease_token: null }',
+    },
+    {
+      title: 'other processes are not told of alerts that were released',
+      find: 'JSON.stringify(rows) }), wakeDispatcher({}));',
+      replace: 'JSON.stringify(rows) }));',
+    },
+    {
+      title: 'the alerts of suspended users count as stuck',
+      find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n",
+      replace: '',
+      tests: ['test/commands/suspend-user.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/message-limits.ts', tests: outbox }, [
+    {
+      title: 'a provider gets 10,000 messages per hour',
+      find: 'const perProviderPerHour = 100;',
+      replace: 'const perProviderPerHour = 10_000;',
+    },
+    { title: 'the limit of messages is one too high', find: 'count.messages >= maximum', replace: 'count.messages > maximum' },
+    {
+      title: 'an exempt message is not counted',
+      find: '  await query(increaseCounts(given));\n',
+      replace: '  if (!isExempt) await query(increaseCounts(given));\n',
+    },
+    {
+      title: 'the SMS of a user count per provider instead of per user',
+      find: 'return [{ counter: name.toLowerCase(),',
+      replace: 'return [{ counter: `${name.toLowerCase()} ${providerId}`,',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/choose-providers.ts', tests: ['test/monitoring/alerts/choose-providers.test.ts'] }, [
+    {
+      title: 'all channels share their slots',
+      find: 'sending.filter((provider) => provider.channel === channel)',
+      replace: 'sending.filter((provider) => provider.channel !== undefined)',
+    },
+  ]),
+];

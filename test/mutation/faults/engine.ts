@@ -1,0 +1,284 @@
+import { type Fault, faultsIn } from '../fault.ts';
+
+const claim = ['test/monitoring/engine/claim.test.ts'];
+const record = ['test/monitoring/engine/record.test.ts'];
+const localFailures = ['test/monitoring/engine/local-failures.test.ts > EMFILE is logged'];
+const engine = ['test/monitoring/engine/engine.test.ts'];
+const suspended = ['test/commands/suspend-user.test.ts'];
+
+export const engineFaults: Fault[] = [
+  ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: claim }, [
+    {
+      title: 'a claimed monitor stays due, so that a second process claims it as well',
+      find: "then ${now} + ${sql.lit(leaseSeconds)} * interval '1 second' end`",
+      replace: 'then ${now} end`',
+    },
+    {
+      title: 'the claim of a process that died expires after five minutes',
+      find: 'export const leaseSeconds = 30;',
+      replace: 'export const leaseSeconds = 300;',
+    },
+    {
+      title: 'a user can have 1,000 checks at once on one host',
+      find: 'const checksPerHost = 10;',
+      replace: 'const checksPerHost = 1000;',
+    },
+    {
+      title: 'checks that run already do not count toward those of their host',
+      find: 'coalesce(running.checks, 0) + row_number()',
+      replace: 'row_number()',
+    },
+    {
+      title: 'the checks of all users on one host count together',
+      find: 'partition by due.user_id, due.host',
+      replace: 'partition by due.host',
+    },
+    {
+      title: 'monitors on a host without free checks block the other monitors of the user',
+      find: '.where(sql<boolean>`m.target_host <> all (share.full_hosts)`)',
+      replace: '',
+    },
+    {
+      title: 'the monitors that wait longest are claimed last',
+      find: ".orderBy('m.next_check_at')\n              .limit(sql.ref<number>('share.slots'))",
+      replace: ".orderBy('m.next_check_at', 'desc')\n              .limit(sql.ref<number>('share.slots'))",
+    },
+    {
+      title: 'a monitor of a suspended user that was scheduled is checked',
+      find: "claim_token: sql`case when not ${isSuspended('m.user_id')} then nextval('claim_tokens') end`",
+      replace: "claim_token: sql`nextval('claim_tokens')`",
+      tests: suspended,
+    },
+    {
+      title: 'the engine goes to sleep although more monitors of a user are due than its share',
+      find: 'return claimed.length === slots || ',
+      replace: 'return ',
+    },
+    {
+      title: 'the age of the oldest due check ignores monitors that are due',
+      find: 'Math.max(0, -(nextDue?.seconds ?? 0))',
+      replace: 'Math.max(0, nextDue?.seconds ?? 0)',
+      tests: ['test/http/metrics-endpoint.test.ts > waits longest'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/due-users.ts', tests: claim }, [
+    {
+      title: 'thousands of overdue monitors of one user hide those of everybody else',
+      find: 'return read <= freeSlots ?',
+      replace: 'return read > 0 ?',
+    },
+    {
+      title: 'users whose monitors have waited longest come last',
+      find: ".orderBy('due.at', (order) => order.asc().nullsLast())",
+      replace: ".orderBy('due.at', (order) => order.desc().nullsLast())",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/record.ts', tests: record }, [
+    { title: 'a result is recorded although its claim was replaced', find: ".whereRef('m.claim_token', '=', 'r.token')", replace: '' },
+    {
+      title: 'the result of a paused monitor with a valid claim is recorded',
+      find: "    .where('m.is_active', '=', sql.lit(true))\n",
+      replace: '',
+    },
+    { title: 'a result can be recorded twice', find: '      claim_token: null,\n', replace: '' },
+    {
+      title: 'a failure is not confirmed soon, but after the whole interval',
+      find: "case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end",
+      replace: '${nextCheckAt}',
+    },
+    {
+      title: 'monitors that were created together are checked together',
+      find: 'const phase = sql`((r.id * 7919) % 86400)`;',
+      replace: 'const phase = sql`0`;',
+    },
+    {
+      title: 'the next check can be in the past',
+      find: '/ m.interval_seconds) + 1) * m.interval_seconds',
+      replace: '/ m.interval_seconds)) * m.interval_seconds',
+    },
+    {
+      title: 'an incident starts at its confirmation instead of the first failure',
+      find: 'when m.failures = 0 then ${checkedAt} else m.first_failed_at end`',
+      replace: 'else ${checkedAt} end`',
+    },
+    {
+      title: 'the cause of an incident is that of the last failure instead of the first',
+      find: 'when m.failures = 0 then r.cause else m.first_cause end`',
+      replace: 'else r.cause end`',
+    },
+    {
+      title: 'the status code of an incident is that of the last failure instead of the first',
+      find: 'when m.failures = 0 then r.code else m.first_status_code end`',
+      replace: 'else r.code end`',
+    },
+    {
+      title: 'last_checked_at is when the result was recorded, not when the check began',
+      find: "const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;",
+      replace: 'const checkedAt = sql<Date>`app_now()`;',
+    },
+    {
+      title: 'the response times of failures count in the statistics',
+      find: 'ms: up ? ms : null',
+      replace: 'ms',
+    },
+    {
+      title: 'the statistics count no failures',
+      find: '`case when r.up then 0 else 1 end`',
+      replace: '`case when r.up then 0 else 0 end`',
+    },
+    {
+      title: 'the statistics keep only the last response time as minimum',
+      find: 'sql`least(check_hours.min_ms, excluded.min_ms)`',
+      replace: 'sql`excluded.min_ms`',
+    },
+    {
+      title: 'a long cause is stored in full',
+      find: 'result.cause.slice(0, 1000)',
+      replace: 'result.cause',
+    },
+    {
+      title: 'the dispatchers of other processes are not told of new alerts',
+      find: 'if (alerts > 0) await query(wakeDispatcher({}));',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/record-incidents.ts', tests: record }, [
+    {
+      title: 'a recovery is recorded without an alert',
+      find: 'resolved.map((incident) => ({ ...keysOf(incident), ...recoveredMessage(incident) })),',
+      replace: '[],',
+    },
+    {
+      title: 'a recovery opens a second alert of the kind down',
+      find: "    'recovered',\n",
+      replace: "    'down',\n",
+    },
+    {
+      title: 'the incident of a recovered monitor stays open',
+      find: ".where('i.resolved_at', 'is', null)\n",
+      replace: ".where('i.resolved_at', 'is not', null)\n",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/release.ts', tests: localFailures }, [
+    {
+      title: 'a process releases claims that another process has taken over',
+      find: "    .whereRef('m.claim_token', '=', 'r.token'),",
+      replace: ',',
+      tests: claim,
+    },
+    {
+      title: 'a short local failure replaces the last error of the monitor',
+      find: 'or m.last_checked_at < app_now() - (m.interval_seconds + 60)',
+      replace: 'or m.last_checked_at < app_now() - (0)',
+      tests: ['test/monitoring/engine/local-failures.test.ts > a short local failure'],
+    },
+    {
+      title: 'a local failure is never shown to the owner of a new monitor',
+      find: "m.status = 'pending' and m.failures = 0\n  or ",
+      replace: '',
+    },
+    {
+      title: 'released claims are not announced to other processes',
+      find: ', afterSeconds }), wakeEngine({}));',
+      replace: ', afterSeconds }));',
+      tests: ['test/monitoring/engine/wake.test.ts > releases its claims'],
+    },
+    {
+      title: 'after a suspension every overdue monitor is checked at once',
+      find: "app_now() + random() * least(interval_seconds, 60) * interval '1 second'",
+      replace: 'app_now()',
+      tests: claim,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
+    {
+      title: 'a check that never ends occupies its slot forever',
+      find: 'if (claimedMs < deadline) this.#abandon(',
+      replace: 'if (false) this.#abandon(',
+      tests: ['test/monitoring/engine/local-failures.test.ts > never ends'],
+    },
+    {
+      title: 'the result of a check that ran while the process was suspended is recorded',
+      find: 'Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs)',
+      replace: 'performance.now() - leaseMs',
+      tests: ['test/monitoring/engine/local-failures.test.ts > a worker that was suspended'],
+    },
+    {
+      title: 'results that cannot be written are lost',
+      find: 'this.#completed.push(...completed);\n        ',
+      replace: '',
+      tests: engine,
+    },
+    {
+      title: 'an internal error of a check is described to the user',
+      find: "reason: error instanceof LocalFailure ? error.message : 'an internal error'",
+      replace: 'reason: error instanceof LocalFailure ? error.message : String(error)',
+      tests: ['test/monitoring/engine/local-failures.test.ts > a bug in a check'],
+    },
+    {
+      title: 'the claims of running checks are not released at shutdown',
+      find: 'const unfinished = [...[...this.#running.keys()].map((claim) => ({ claim })), ...this.#abandoned.splice(0)];',
+      replace: 'const unfinished = this.#abandoned.splice(0);',
+      tests: engine,
+    },
+    {
+      title: 'completed checks are not recorded at shutdown',
+      find: 'await this.#write(this.#completed.splice(0), unfinished, 0);',
+      replace: 'await this.#write([], unfinished, 0);',
+      tests: engine,
+    },
+    {
+      title: 'the engine runs more checks at once than its concurrency',
+      find: 'this.#deps.concurrency - this.#running.size)',
+      replace: 'this.#deps.concurrency)',
+      tests: engine,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/retention.ts', tests: ['test/monitoring/engine/retention.test.ts'] }, [
+    {
+      title: 'incidents of the last year are deleted with a short RETENTION_DAYS',
+      find: 'Math.max(retentionDays, minIncidentDays)',
+      replace: 'retentionDays',
+    },
+    { title: 'message counts of the running day are deleted', find: 'const messageCountDays = 2;', replace: 'const messageCountDays = 0;' },
+    { title: 'old statistics are never deleted', find: "    deletion('old statistics', deleteCheckHours, retentionDays),\n", replace: '' },
+    {
+      title: 'old incidents are never deleted',
+      find: "deletion('old incidents', deleteIncidents, ",
+      replace: "deletion('old incidents', deleteAlerts, ",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/start-engine.ts', tests: ['test/monitoring/engine/start-engine.test.ts'] }, [
+    {
+      title: 'the service never deletes old statistics, alerts and incidents',
+      find: 'startRetention(monitoringDeletions(database, config.retentionDays)',
+      replace: 'startRetention([]',
+    },
+    {
+      title: 'a worker is ready although its loop does not turn',
+      find: "if (!engine.isAlive) return 'the loop that runs checks does not turn';",
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/suspension-detector.ts', tests: ['test/monitoring/engine/suspension-detector.test.ts'] }, [
+    {
+      title: 'a machine that was asleep is not noticed, because only the monotonic clock is read',
+      find: 'Math.max(now.monotonicMs - this.#lastTick.monotonicMs, now.wallMs - this.#lastTick.wallMs)',
+      replace: '(now.monotonicMs - this.#lastTick.monotonicMs)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/suspended-users.ts', tests: suspended }, [
+    {
+      title: 'the running check of a user who is suspended is recorded',
+      find: '.set({ next_check_at: null, claim_token: null })',
+      replace: '.set({ next_check_at: null })',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/wake.ts', tests: ['test/monitoring/engine/wake.test.ts > woken when the lost connection'] }, [
+    {
+      title: 'the loops sleep on after a lost connection for notifications is back',
+      find: 'onReconnect: () => Object.values(loops).forEach((loop) => void loop.wake()),',
+      replace: 'onReconnect: () => {},',
+    },
+  ]),
+];

@@ -1,0 +1,179 @@
+import { type Fault, faultsIn } from '../fault.ts';
+
+const config = ['test/config/config.test.ts'];
+const alerts = 'alerting rules' as const;
+
+export const operationFaults: Fault[] = [
+  ...faultsIn({ file: 'src/config/config.ts', tests: config }, [
+    {
+      title: 'the service listens on all addresses by default',
+      find: "({\n  HOST: z.string().default('127.0.0.1')",
+      replace: "({\n  HOST: z.string().default('0.0.0.0')",
+    },
+    {
+      title: 'everybody can sign up by default',
+      find: "SIGNUP: value.oneOf('open', 'closed').default('closed')",
+      replace: "SIGNUP: value.oneOf('open', 'closed').default('open')",
+    },
+    {
+      title: 'the default of RATE_LIMIT_PER_MINUTE is 6,000',
+      find: 'value.whole(1, 1_000_000).default(600)',
+      replace: 'value.whole(1, 1_000_000).default(6000)',
+    },
+    {
+      title: 'the default of RETENTION_DAYS is 40',
+      find: 'value.whole(1, 36_500).default(400)',
+      replace: 'value.whole(1, 36_500).default(40)',
+    },
+    {
+      title: 'the default of MAX_MONITORS is 100,000',
+      find: 'MAX_MONITORS: value.whole(0, 10_000_000).default(1000)',
+      replace: 'MAX_MONITORS: value.whole(0, 10_000_000).default(100_000)',
+    },
+    {
+      title: 'the default of SMS_PER_USER_PER_DAY is 5,000',
+      find: 'SMS_PER_USER_PER_DAY: value.whole(0, 1_000_000).default(50)',
+      replace: 'SMS_PER_USER_PER_DAY: value.whole(0, 1_000_000).default(5000)',
+    },
+    {
+      title: 'metrics are exposed on all addresses without a token',
+      find: 'if (!isLoopback(set.METRICS_HOST) && !set.METRICS_TOKEN) {',
+      replace: "if (set.METRICS_HOST === '') {",
+    },
+    {
+      title: 'PostgreSQL is used without SECRET_KEY',
+      find: 'if (needsSecretKey && set.DATABASE_URL && !set.SECRET_KEY) {',
+      replace: 'if (needsSecretKey && set.DATABASE_URL === undefined && set.MIGRATE_DATABASE_URL === "") {',
+    },
+    {
+      title: 'workers of a cluster get the login of the database owner',
+      find: '  delete process.env.MIGRATE_DATABASE_URL;\n',
+      replace: '',
+      tests: ['test/config/secret-files.test.ts'],
+    },
+    {
+      title: 'a webhook can be on any host of the settings but not on Slack itself',
+      find: "slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS]",
+      replace: 'slackHosts: [...set.SLACK_HOSTS]',
+    },
+  ]),
+  ...faultsIn({ file: 'src/config/setting-values.ts', tests: config }, [
+    { title: 'a short secret key is accepted', find: '/^[A-Za-z0-9+/]{43}=$/', replace: '/^[A-Za-z0-9+/]{1,43}=*$/' },
+    {
+      title: 'the password of the owner can have four characters',
+      find: 'text.length >= 8 && text.length <= 128',
+      replace: 'text.length >= 4 && text.length <= 128',
+    },
+    { title: 'METRICS_TOKEN can have one character', find: '`^[!-~]{${min},${max}}$`', replace: '`^[!-~]{1,${max}}$`' },
+  ]),
+  ...faultsIn({ file: 'src/runtime/serve.ts', tests: ['test/runtime/serve-postgres.test.ts > expired responses'] }, [
+    {
+      title: 'the service never deletes expired sessions and stored responses',
+      find: 'startRetention([expiredRows(database)]',
+      replace: 'startRetention([]',
+    },
+    {
+      title: 'the key of the owner is printed although the operator has set it',
+      find: '  if (config.owner.apiKey) return;\n',
+      replace: '',
+      tests: ['test/runtime/serve.test.ts > OWNER_API_KEY'],
+      needs: 'embedded',
+    },
+  ]),
+  ...faultsIn({ file: 'src/runtime/command-service.ts', tests: ['test/operations/operator-commands.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'a command of another version is executed',
+      find: 'if (version !== ownVersion)',
+      replace: "if (version === '')",
+      tests: ['test/runtime/command-service.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/commands/users.ts', tests: ['test/commands/suspend-user.test.ts'] }, [
+    {
+      title: 'the checks of a suspended user go on',
+      find: '      if (suspended) await query(unscheduleMonitors({ userId }));\n',
+      replace: '',
+    },
+    {
+      title: 'the checks of a resumed user do not continue',
+      find: 'if (changed && !suspended) await resumeMonitoring(query, userId);',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/commands/keys.ts', tests: ['test/commands/revoke-key.test.ts'] }, [
+    { title: 'one of several keys with a prefix is revoked', find: 'if (others.length > 0) {', replace: 'if (others.length > 1000) {' },
+  ]),
+  ...faultsIn({ file: 'src/commands/backup.ts', tests: ['test/commands/backup.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'a backup overwrites a folder that is not empty',
+      find: 'if ((await listIfExists(folder)).length > 0) throw',
+      replace: 'if ((await listIfExists(folder)).length > 1e6) throw',
+    },
+    {
+      title: 'a backup can be written into the database',
+      find: "    if (isInside(folder, join(config.dataDirectory, 'postgres')))",
+      replace: "    if (isInside(folder, join(config.dataDirectory, 'nowhere')))",
+    },
+    {
+      title: 'a backup contains the key although it was not asked for',
+      find: 'const containsKey = withKey && ',
+      replace: 'const containsKey = ',
+    },
+    {
+      title: 'a failed backup leaves its files',
+      find: 'if (temporary) await rm(temporary, { recursive: true, force: true });',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/telemetry/redact.ts', tests: ['test/telemetry/redact.test.ts'] }, [
+    { title: 'the log contains API keys', find: "text.replace(apiKey, '$1****')", replace: 'text' },
+    {
+      title: 'the log contains percent-encoded API keys',
+      find: "text.includes('stkp') || text.includes('%')",
+      replace: "text.includes('stkp_')",
+    },
+  ]),
+  ...faultsIn({ file: 'src/telemetry/log.ts', tests: ['test/http/internal-errors.test.ts > none of its values'] }, [
+    {
+      title: 'the log contains the values of a failed statement',
+      find: 'serializers: { err: plainError },',
+      replace: '',
+      tests: ['test/telemetry/log.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'deploy/sitekeeper-alerts.yml', check: alerts }, [
+    {
+      title: 'no alert when checks have stopped for ten minutes',
+      find: 'max(sitekeeper_oldest_due_check_seconds{job="sitekeeper"}) > 120 unless',
+      replace: 'max(sitekeeper_oldest_due_check_seconds{job="sitekeeper"}) > 1200 unless',
+    },
+    {
+      title: 'an alert that checks have stopped although they only run late',
+      find: ' unless sum(increase(sitekeeper_checks_total{job="sitekeeper"}[2m])) > 0',
+      replace: '',
+    },
+    { title: 'no alert for a process that is down', find: 'expr: up{job="sitekeeper"} == 0', replace: 'expr: up{job="sitekeeper"} == 2' },
+    {
+      title: 'no alert for 5xx responses of less than every second request',
+      find: 'status=~"5.."}[5m]))\n          / sum(rate(sitekeeper_request_duration_seconds_count{job="sitekeeper", operation!~"none|testProvider"}[5m])) > 0.01',
+      replace:
+        'status=~"5.."}[5m]))\n          / sum(rate(sitekeeper_request_duration_seconds_count{job="sitekeeper", operation!~"none|testProvider"}[5m])) > 0.5',
+    },
+    {
+      title: 'an alert for failing provider tests',
+      find: '{job="sitekeeper", operation!~"none|testProvider", status=~"5.."}',
+      replace: '{job="sitekeeper", operation!~"none", status=~"5.."}',
+    },
+    {
+      title: 'no alert while the database is unavailable',
+      find: '!= sitekeeper_oldest_due_check_seconds{job="sitekeeper"}\n        for: 1m',
+      replace: '== sitekeeper_oldest_due_check_seconds{job="sitekeeper"} + 1\n        for: 1m',
+    },
+    {
+      title: 'no alert for undelivered alerts',
+      find: 'sitekeeper_outbox_oldest_seconds{job="sitekeeper"}) > 900',
+      replace: 'sitekeeper_outbox_oldest_seconds{job="sitekeeper"}) > 9000',
+    },
+    { title: 'an alert for one restart', find: '[15m]) > 2', replace: '[15m]) > 0' },
+  ]),
+];
