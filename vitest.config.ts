@@ -14,7 +14,10 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /** Tests of the contract and its tools that take long: `npm run test:contract`. */
-export const contractFiles = ['test/contract/{diff,injected-faults,lint-spec,mock-agrees,fuzz/*}.test.ts'];
+export const contractFiles = [
+  'test/contract/{diff,injected-faults,lint-spec,mock-agrees,fuzz/*}.test.ts',
+  'test/contract/{every-replay,every-update,problem-headers,rejection-order,size-limits}.test.ts',
+];
 
 export default defineConfig({
   test: {

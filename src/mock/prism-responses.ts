@@ -67,9 +67,9 @@ function writeSuccess(ctx: Context, operation: Operation, input: AnyInput, { sta
   const { ETag: etag } = headers;
   if (etag !== undefined) requireETag(input.header['if-match'], etag);
   const isUnchanged = etag !== undefined && operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag);
-  const adapted = adaptToRequest(body, input) as { data?: { id?: number } };
+  const adapted = adaptToRequest(body, input) as { data?: { id?: number; key?: string } };
   ctx.status = isUnchanged ? 304 : statusCode;
-  ctx.set('Cache-Control', 'private, no-cache');
+  ctx.set('Cache-Control', adapted.data?.key === undefined ? 'private, no-cache' : 'no-store');
   setHeaders(ctx, { ...headers, ...(headers.Location && { Location: headers.Location.replace(/\d+$/, `${adapted.data?.id}`) }) });
   if (!isUnchanged) writeBody(ctx, adapted, 'application/json');
 }
@@ -77,9 +77,10 @@ function writeSuccess(ctx: Context, operation: Operation, input: AnyInput, { sta
 /** Writes an error or a 304 that the client asked for with Prefer. */
 function writeOther(ctx: Context, input: AnyInput, { statusCode, headers = {}, body }: IHttpResponse, publicUrl: string) {
   ctx.status = statusCode;
+  if (!('RateLimit' in headers)) removeRateLimitHeaders(ctx);
   setHeaders(ctx, headers);
+  ctx.set('Cache-Control', body === undefined ? 'private, no-cache' : 'no-store');
   if (body === undefined) return;
-  ctx.set('Cache-Control', 'no-store');
   const problem = body as { code: string; detail: string };
   const actual = {
     type: `${publicUrl}/docs/problems/${problem.code}`,
@@ -89,6 +90,11 @@ function writeOther(ctx: Context, input: AnyInput, { statusCode, headers = {}, b
     request_id: ctx.state.requestId,
   };
   writeBody(ctx, { ...problem, ...actual }, 'application/problem+json');
+}
+
+/** The pipeline has counted this request. The service sends some responses, such as 431, before it counts a request. */
+function removeRateLimitHeaders({ res }: Context) {
+  for (const name of res.getHeaderNames()) if (/^(x-)?ratelimit/.test(name)) res.removeHeader(name);
 }
 
 /** Keeps the headers that are already set, because the pipeline computed them for this request. */

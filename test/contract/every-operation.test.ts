@@ -4,13 +4,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
-import type { ApiClient, ApiResponse } from '../support/api-client.ts';
+import type { ApiResponse } from '../support/api-client.ts';
 import { type ContractOperation, operations } from '../support/contract-operations.ts';
 import { startReceivers } from '../support/receivers.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { storedRows } from '../support/stored-rows.ts';
-import { createMonitor, pathOf, type Sender, type ValidRequest, validRequest, withInvalidInput } from '../support/valid-requests.ts';
+import {
+  createMonitor,
+  type Sender,
+  sendRequest as send,
+  type ValidRequest,
+  validRequest,
+  withInvalidInput,
+} from '../support/valid-requests.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
@@ -123,10 +130,6 @@ describe.each(Object.values(operations))('$id', (operation) => {
 async function prepare(operation: ContractOperation): Promise<Sender & { request: ValidRequest }> {
   const sender = { service, user: await service.createUser() };
   return { ...sender, request: await validRequest(operation.id, sender) };
-}
-
-function send(api: ApiClient, operation: ContractOperation, { json, form, headers, ...target }: ValidRequest): Promise<ApiResponse> {
-  return api.request(operation.method, pathOf(operation, target), { headers, ...(json && { json }), ...(form && { form }) });
 }
 
 /** Expects a problem and no changed data, neither of the user nor of the users created just after. Returns the response. */

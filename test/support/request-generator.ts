@@ -149,7 +149,7 @@ function isHeader(headers: Record<string, string>): boolean {
 const documents = Object.values(bundles).map((bundle) => dereference(bundle) as { servers: { url: string }[]; paths: Paths });
 type Paths = Record<string, Record<string, { requestBody: { content: Record<string, { schema: Schema }> } }>>;
 
-function bodySchema({ api, path, method, body }: ContractOperation): Schema {
+export function bodySchema({ api, path, method, body }: ContractOperation): Schema {
   const document = documents[Object.keys(bundles).indexOf(api)];
   const root = new URL(document?.servers[0]?.url ?? '').pathname;
   return document?.paths[path.slice(root.length)]?.[method.toLowerCase()]?.requestBody.content[body?.mediaType ?? '']?.schema ?? {};

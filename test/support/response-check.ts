@@ -6,6 +6,7 @@ import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
 import type { ApiResponse } from './api-client.ts';
 import { dereference } from './dereference.ts';
+import { wrongGeneralHeaders } from './general-headers.ts';
 import { contradictions } from './response-consistency.ts';
 
 interface DeclaredResponse {
@@ -30,7 +31,7 @@ const headerAjv = new Ajv({ strict: false, allErrors: true, coerceTypes: true })
 formats.default(headerAjv);
 const compiled = new Map<object, ValidateFunction>();
 
-/** Headers of HTTP itself, which every response may have and OpenAPI documents do not list. */
+/** Headers of HTTP itself, which every response may have and OpenAPI documents do not list. general-headers.ts checks them. */
 const generalHeaders =
   /^(access-control-.+|allow|cache-control|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/;
 
@@ -38,7 +39,7 @@ export class ContractViolation extends Error {}
 
 /**
  * The mock returns examples that do not depend on the request, so only their schema is checked. Undeclared headers are violations
- * unless a proxy or the mock may have added them.
+ * unless a proxy may have added them.
  */
 export function checkAgainstContract(
   method: string,
@@ -67,6 +68,8 @@ export function checkAgainstContract(
     const undeclared = allowsOtherHeaders ? [] : undeclaredHeaders(declared, response);
     if (undeclared.length > 0) fail(`the header ${undeclared[0]} is not declared`);
   }
+  const [wrong] = allowsOtherHeaders ? [] : wrongGeneralHeaders(response, isMock);
+  if (wrong) fail(wrong);
   const [contradiction] = isMock ? [] : contradictions({ method, pathname, parameters }, response);
   if (contradiction) fail(contradiction);
 }

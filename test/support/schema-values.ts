@@ -7,6 +7,7 @@ import fc from 'fast-check';
 export interface Schema {
   type?: 'string' | 'integer' | 'boolean' | 'array' | 'object';
   nullable?: boolean;
+  readOnly?: boolean;
   enum?: (string | number)[];
   oneOf?: Schema[];
   anyOf?: Schema[];

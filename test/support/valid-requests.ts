@@ -1,6 +1,6 @@
 // Builds a valid request for each operation and creates the resources that it needs. The bodies are the named examples of
 // the contract. An operation without an entry is a compile error.
-import type { ApiResponse } from './api-client.ts';
+import type { ApiClient, ApiResponse } from './api-client.ts';
 import { type ContractOperation, type OperationId, operations } from './contract-operations.ts';
 import type { TestService, TestUser } from './service.ts';
 
@@ -88,6 +88,11 @@ export async function validRequest(id: OperationId, sender: Sender, example?: st
 export function pathOf({ path }: ContractOperation, { parameters, query }: Pick<ValidRequest, 'parameters' | 'query'>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters[name])));
   return query ? `${filled}?${new URLSearchParams(query)}` : filled;
+}
+
+export function sendRequest(api: ApiClient, operation: ContractOperation, request: ValidRequest): Promise<ApiResponse> {
+  const { json, form, headers, ...target } = request;
+  return api.request(operation.method, pathOf(operation, target), { headers, ...(json && { json }), ...(form && { form }) });
 }
 
 /** Encodes the fields for the operation's media type. */

@@ -1,0 +1,29 @@
+// The headers of HTTP itself, which the decisions about the contract define and OpenAPI documents do not list.
+import type { ApiResponse } from './api-client.ts';
+
+/** Returns a short description of every header of a response that is missing or wrong. */
+export function wrongGeneralHeaders({ status, headers, body }: ApiResponse, isMock: boolean): string[] {
+  const isProblem = status >= 400;
+  const containsKey = body?.data?.key !== undefined;
+  const expected: Record<string, RegExp> = {
+    'Cache-Control': isProblem || containsKey ? /^no-store$/ : /^private, no-cache$/,
+    'X-Content-Type-Options': /^nosniff$/,
+    // A request with too many headers is rejected before it is read.
+    ...(status !== 431 && { Vary: /^(?=.*\bAuthorization\b)(?=.*\bCookie\b)(?=.*\bOrigin\b)/ }),
+    ...(status === 401 && { 'WWW-Authenticate': /^Bearer$/ }),
+    ...(status === 405 && { Allow: /^[A-Z]+(, [A-Z]+)*$/ }),
+    // The service does not read the rest of the body. The mock has read all of it.
+    ...(status === 413 && !isMock && { Connection: /^close$/ }),
+    ...(status === 429 && { 'Retry-After': /^[1-9]\d*$/ }),
+  };
+  const wrong = Object.entries(expected)
+    .filter(([name, pattern]) => !pattern.test(headers.get(name) ?? ''))
+    .map(([name]) => `the header ${name} is ${headers.get(name)}`);
+  const others = ['Allow', 'WWW-Authenticate', 'Retry-After'].filter((name) => headers.has(name) && !allowedOn(name, status));
+  return [...wrong, ...others.map((name) => `the header ${name} does not belong to ${status}`)];
+}
+
+function allowedOn(name: string, status: number): boolean {
+  if (name === 'Allow') return status === 405 || status === 204;
+  return name === 'WWW-Authenticate' ? status === 401 : status === 429 || status === 503;
+}
