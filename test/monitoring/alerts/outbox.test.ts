@@ -89,7 +89,8 @@ test('only the process that holds the lease records the outcome', async () => {
   expect(await readAlerts()).toEqual([{ status: 'pending', attempts: 2, token: null, error: 'busy' }]);
   // The lease ended with the outcome, so a second one is not recorded.
   await inTransaction((query) => query(markFailed({ ...second, reason: 'twice' })));
-  await inTransaction(async (query) => query(markSent(await leaseOne())));
+  const third = await leaseOne();
+  await inTransaction((query) => query(markSent(third)));
   expect(await readAlerts()).toEqual([{ status: 'sent', attempts: 3, token: expect.any(Number), error: null }]);
 });
 
