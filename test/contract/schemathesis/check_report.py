@@ -1,6 +1,6 @@
 """Fails if a run of Schemathesis tested less than it promises, and prints its totals:
 
-  python check_report.py <contract.json> <report.ndjson>
+  python check_report.py <contract.json> <report.ndjson>...
 
 Every enabled operation needs generated cases in both phases that generate them, and scenarios need to follow at least 80 % of
 the links: those that the contract declares and those that the tool infers from its schemas.
@@ -30,18 +30,19 @@ def enabled_operations(contract):
     return [operation for operation in operations if operation.definition.raw["operationId"] not in disabled]
 
 
-def recorded(report):
-    with open(report, encoding="utf-8") as lines:
-        for line in lines:
-            scenario = json.loads(line).get("ScenarioFinished")
-            if scenario:
-                yield scenario["phase"], scenario["recorder"]
+def recorded(reports):
+    for report in reports:
+        with open(report, encoding="utf-8") as lines:
+            for line in lines:
+                scenario = json.loads(line).get("ScenarioFinished")
+                if scenario:
+                    yield scenario["phase"], scenario["recorder"]
 
 
-def main(contract, report):
+def main(contract, *reports):
     operations = enabled_operations(contract)
     cases, followed, failed = Counter(), set(), 0
-    for phase, recorder in recorded(report):
+    for phase, recorder in recorded(reports):
         for case in recorder.get("cases", {}).values():
             cases[phase, f"{case['value']['method']} {case['value']['path']}"] += 1
             if case.get("is_transition_applied"):
