@@ -82,7 +82,8 @@ export function locationOf({ userId, id }: Owner, field: string): SecretLocation
   return { userId, table: 'providers', row: id, field };
 }
 
-const mask = /^\*{4}.{4}$/;
+// Like the contract, it counts characters, not UTF-16 units.
+const mask = /^\*{4}.{4}$/su;
 
 function withoutMasks(channel: Channel, fields: Fields): Fields {
   const secrets = fieldsOf(channel, 'secret');

@@ -156,6 +156,13 @@ describe('secrets', () => {
     ]);
   });
 
+  test.each(['a😀b😀', 'ab\u2028c'])('rejects another mask with the characters %j instead of storing it as a token', async (characters) => {
+    const { path, data } = await createProvider(user, 'telegram');
+    const { status, body } = await user.api.put(path, { json: { token: `****${characters}` } });
+    expect([status, body.errors[0]?.code]).toEqual([422, 'unknown_mask']);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
   test('lists a webhook on another host together with the errors of other fields', async () => {
     const { path, data } = await createProvider(user, 'slack');
     const { status, body } = await user.api.put(path, { json: { webhook_url: 'https://evil.example/x', username: 'Keeper', channel: '' } });
