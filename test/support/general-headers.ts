@@ -24,6 +24,7 @@ export function wrongGeneralHeaders({ status, headers, body }: ApiResponse, isMo
 }
 
 function allowedOn(name: string, status: number): boolean {
-  if (name === 'Allow') return status === 405 || status === 204;
+  // An unsupported method and OPTIONS are counted before they are answered.
+  if (name === 'Allow') return [204, 405, 429].includes(status);
   return name === 'WWW-Authenticate' ? status === 401 : status === 429 || status === 503;
 }
