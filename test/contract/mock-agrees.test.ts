@@ -75,7 +75,7 @@ test('the mock returns every response example on request', async () => {
     prepared.set(operation.id, { own, serviceApi: service.anonymous });
     const { parameters, headers, json, form } = own;
     const options = { headers: { ...headers, Prefer: `code=${status}, example=${name}` }, ...(json && { json }), ...(form && { form }) };
-    const mocked = await (operation.credentials.includes('bearerKey') ? mock.api : new ApiClient(mock.url)).request(
+    const mocked = await (operation.credentials.includes('bearerKey') ? mock.api : new ApiClient(mock.url, {}, { isMock: true })).request(
       operation.method,
       pathOf(operation, { parameters }),
       options,
@@ -116,7 +116,7 @@ async function prepare(operation: ContractOperation, example?: string) {
 }
 
 function sendToBoth(operation: ContractOperation, serviceApi: ApiClient, path: string, options: Parameters<ApiClient['request']>[2]) {
-  const mockApi = operation.credentials.includes('bearerKey') ? mock.api : new ApiClient(mock.url);
+  const mockApi = operation.credentials.includes('bearerKey') ? mock.api : new ApiClient(mock.url, {}, { isMock: true });
   return Promise.all([serviceApi.request(operation.method, path, options), mockApi.request(operation.method, path, options)]);
 }
 

@@ -68,7 +68,7 @@ export function checkAgainstContract(
     const undeclared = allowsOtherHeaders ? [] : undeclaredHeaders(declared, response);
     if (undeclared.length > 0) fail(`the header ${undeclared[0]} is not declared`);
   }
-  const [wrong] = allowsOtherHeaders ? [] : wrongGeneralHeaders(response, isMock);
+  const [wrong] = allowsOtherHeaders ? [] : wrongGeneralHeaders(response, { isMock, isDeclared: operation !== undefined });
   if (wrong) fail(wrong);
   const [contradiction] = isMock ? [] : contradictions({ method, pathname, parameters }, response);
   if (contradiction) fail(contradiction);
