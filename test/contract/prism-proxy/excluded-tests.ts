@@ -15,9 +15,6 @@ const excluded: Record<string, Record<string, string>> = {
   },
   'test/websites/show-website.test.ts': { 'responds to HEAD like to GET': noBody },
   'test/websites/show-website-by-domain.test.ts': { 'responds to HEAD like to GET': noBody },
-  'test/accounts/create-session.test.ts': {
-    'takes as long for an unknown account as for a wrong password': 'It compares durations, and the proxy distorts them.',
-  },
   'test/auth/authenticator.test.ts': { 'returns 401 for two Authorization headers': 'Node keeps only the first one for Prism.' },
   'test/http/pipeline.test.ts': { 'responds to HEAD like to GET': noBody },
   'test/http/body.test.ts': {
