@@ -154,65 +154,70 @@ describe.each(isEmbedded ? ['embedded'] : ['PostgreSQL'])('with the %s database,
     expect(installation.service.printed().includes('"command":"user add"')).toBe(kind === 'embedded');
   });
 
-  test.runIf(kind === 'PostgreSQL')('there is no socket, and no data directory', () => {
-    expect(existsSync(join(installation.folder, 'data'))).toBe(false);
-  });
+  if (kind === 'PostgreSQL')
+    test('there is no socket, and no data directory', () => {
+      expect(existsSync(join(installation.folder, 'data'))).toBe(false);
+    });
 
-  test.runIf(kind === 'embedded')('only the user of the service can open the socket, and it survives hostile clients', async () => {
-    const data = join(installation.folder, 'data');
-    const socket = join(data, 'commands.sock');
-    expect([statSync(data).mode & 0o777, statSync(socket).mode & 0o777]).toEqual([0o700, 0o600]);
-    const { version } = packageJson;
-    const message = (request: unknown) => exchange(socket, `${JSON.stringify(request)}\n`).then((text) => JSON.parse(text).error.message);
-    expect(await message({ version: '0.0.1', command: 'user list', input: { after: 0 } })).toMatch(
-      /^The running service has the version \S+, this command has 0\.0\.1\. Restart the service, /,
-    );
-    for (const command of ['frob', '__proto__', 'toString', 7]) {
-      expect(await message({ version, command })).toBe(
-        `The running service does not know the command "${command}". Restart the service, or run the command from the installation of the service.`,
+  if (kind === 'embedded')
+    test('only the user of the service can open the socket, and it survives hostile clients', async () => {
+      const data = join(installation.folder, 'data');
+      const socket = join(data, 'commands.sock');
+      expect([statSync(data).mode & 0o777, statSync(socket).mode & 0o777]).toEqual([0o700, 0o600]);
+      const { version } = packageJson;
+      const message = (request: unknown) => exchange(socket, `${JSON.stringify(request)}\n`).then((text) => JSON.parse(text).error.message);
+      expect(await message({ version: '0.0.1', command: 'user list', input: { after: 0 } })).toMatch(
+        /^The running service has the version \S+, this command has 0\.0\.1\. Restart the service, /,
       );
-    }
-    expect(await message(null)).toContain('Restart the service');
-    expect(await message({ version, command: 'user add', input: null })).not.toBe('');
-    expect(JSON.parse(await exchange(socket, 'nonsense\n')).error.message).toContain('not valid JSON');
-    expect(await exchange(socket, 'x'.repeat(1_000_000))).toBe('');
-    // A client that sends nothing, and one that does not read, are disconnected.
-    expect(await exchange(socket, '')).toBe('');
-    expect(await installation.json(['user', 'list'])).not.toEqual([]);
-  });
+      for (const command of ['frob', '__proto__', 'toString', 7]) {
+        expect(await message({ version, command })).toBe(
+          `The running service does not know the command "${command}". Restart the service, or run the command from the installation of the service.`,
+        );
+      }
+      expect(await message(null)).toContain('Restart the service');
+      expect(await message({ version, command: 'user add', input: null })).not.toBe('');
+      expect(JSON.parse(await exchange(socket, 'nonsense\n')).error.message).toContain('not valid JSON');
+      expect(await exchange(socket, 'x'.repeat(1_000_000))).toBe('');
+      // A client that sends nothing, and one that does not read, are disconnected.
+      expect(await exchange(socket, '')).toBe('');
+      expect(await installation.json(['user', 'list'])).not.toEqual([]);
+    });
 
-  test.runIf(kind === 'embedded')('names in JSON are snake_case, as in the APIs', async () => {
-    const folder = join(installation.folder, 'copy');
-    expect(await installation.json(['backup', 'copy'])).toEqual({ folder, contains_key: true });
-    expect(await installation.json(['secrets', 'rotate'])).toMatchObject({ rotated: 0, keys_in: 'secret.key' });
-  });
+  if (kind === 'embedded')
+    test('names in JSON are snake_case, as in the APIs', async () => {
+      const folder = join(installation.folder, 'copy');
+      expect(await installation.json(['backup', 'copy'])).toEqual({ folder, contains_key: true });
+      expect(await installation.json(['secrets', 'rotate'])).toMatchObject({ rotated: 0, keys_in: 'secret.key' });
+    });
 
-  test.runIf(kind === 'embedded')('an error is the same whether the service executes the command or not', async () => {
-    const failing = [
-      ['key', 'revoke', 'stkp_none'],
-      ['user', 'delete', 'nobody@example.com', '--yes'],
-    ];
-    const results = async () => {
-      const printed = [];
-      for (const args of failing) printed.push(await installation.command(args));
-      return printed;
-    };
-    const inService = await results();
-    expect(inService.map(({ code }) => code)).toEqual([1, 1]);
-    await installation.stop();
-    expect(existsSync(join(installation.folder, 'data/commands.sock'))).toBe(false);
-    expect(await results()).toEqual(inService);
-    await installation.start();
-  });
+  if (kind === 'embedded')
+    test('an error is the same whether the service executes the command or not', async () => {
+      const failing = [
+        ['key', 'revoke', 'stkp_none'],
+        ['user', 'delete', 'nobody@example.com', '--yes'],
+      ];
+      const results = async () => {
+        const printed = [];
+        for (const args of failing) printed.push(await installation.command(args));
+        return printed;
+      };
+      const inService = await results();
+      expect(inService.map(({ code }) => code)).toEqual([1, 1]);
+      await installation.stop();
+      expect(existsSync(join(installation.folder, 'data/commands.sock'))).toBe(false);
+      expect(await results()).toEqual(inService);
+      await installation.start();
+    });
 
-  test.runIf(kind === 'embedded')('a socket that a killed service has left behind is no obstacle', async () => {
-    const socket = join(installation.folder, 'data/commands.sock');
-    await kill(installation.service);
-    expect(existsSync(socket)).toBe(true);
-    expect((await installation.json(['user', 'list'])).length).toBeGreaterThan(0);
-    await installation.start();
-    expect((await installation.json(['user', 'list'])).length).toBeGreaterThan(0);
-  });
+  if (kind === 'embedded')
+    test('a socket that a killed service has left behind is no obstacle', async () => {
+      const socket = join(installation.folder, 'data/commands.sock');
+      await kill(installation.service);
+      expect(existsSync(socket)).toBe(true);
+      expect((await installation.json(['user', 'list'])).length).toBeGreaterThan(0);
+      await installation.start();
+      expect((await installation.json(['user', 'list'])).length).toBeGreaterThan(0);
+    });
 });
 
 test.runIf(isEmbedded)(

@@ -106,13 +106,13 @@ describe.runIf(server)('on PostgreSQL', () => {
 
   test.each([
     ['createrole', 'has CREATEROLE'],
-    [`in role ${name}_parent`, `can become "${name}_parent", which has CREATEROLE`],
+    ['in role parent', `can become "${name}_parent", which has CREATEROLE`],
     ['noinherit in role sitekeeper_auth', 'can become "sitekeeper_auth", which owns functions'],
   ])('a login with %s is refused', async (options, power) => {
     await waitUntilListening(start(both()));
     await admin.query(`create role ${name}_parent createrole`);
     try {
-      await withLogin(options, (login) =>
+      await withLogin(options.replace(/parent$/, `${name}_parent`), (login) =>
         expectRefusal(
           { DATABASE_URL: login, MIGRATE_DATABASE_URL: url },
           `Cannot start. The login "${name}_login" in DATABASE_URL ${power}, ${remedy}`,
