@@ -48,11 +48,12 @@ export async function serve(initial: Config, { withEngine }: { withEngine: boole
     tracer,
     metricsSource,
   });
-  const server = await listen(address);
-  server.setHandler(app.callback());
   const stopExpiry = startRetention([expiredRows(database)], { intervalMs: expiryIntervalMs, log });
   const engine = withEngine ? await startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
   const commandService = config.databaseUrl ? undefined : await startCommandService({ database: opened, secretKeys }, config, log);
+  // Nothing is awaited between this and onShutdown: a signal must not end a process that has accepted requests.
+  const server = await listen(address);
+  server.setHandler(app.callback());
   log.info(config.publicUrl ? `Listening on port ${address.port} for ${server.url}` : `Listening on ${server.url}`);
   onShutdown(async (reason) => {
     log.info(`${reason}: finishing in-flight requests, then shutting down`);
