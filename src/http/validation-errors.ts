@@ -59,7 +59,7 @@ export function findInvalidCharacters(input: Record<string, unknown>): Validatio
       if (hasInvalidCharacter(key)) errors.push(invalidCharacter(path));
       else if (typeof child === 'string' ? hasInvalidCharacter(child) : typeof child === 'object') {
         // No schema is that deep, and pointers are cut below. Without this limit a nested body could grow paths without bound.
-        pending.push([path.length > maxPointerLength ? path : `${path}/${escapePointer(key)}`, child]);
+        pending.push([path.length > 2 * maxPointerLength ? path : `${path}/${escapePointer(key)}`, child]);
       }
     }
   }

@@ -1,11 +1,57 @@
 import { expect, test } from 'vitest';
-import { toNetworkError } from '../../src/net/network-error.ts';
+import { NetworkError, toNetworkError } from '../../src/net/network-error.ts';
 
 const errorWith = (code: string) => Object.assign(new Error(code), { code });
 
-test.each(['ENETUNREACH', 'EMFILE', 'ENFILE', 'ENETDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN'])('%s is a local error', (code) =>
-  expect(toNetworkError(errorWith(code))).toMatchObject({ kind: 'local' }),
-);
+test.each([
+  ['ENOTFOUND', 'dns', 'DNS name not found'],
+  ['ENODATA', 'dns', 'DNS name has no address'],
+  ['EAI_FAIL', 'dns', 'DNS lookup failed'],
+  ['EAI_AGAIN', 'local', 'DNS did not respond'],
+  ['ECONNREFUSED', 'refused', 'connection refused'],
+  ['EHOSTUNREACH', 'refused', 'host unreachable'],
+  ['EHOSTDOWN', 'refused', 'host unreachable'],
+  ['ECONNRESET', 'reset', 'connection closed before the response was complete'],
+  ['EPIPE', 'reset', 'connection closed before the response was complete'],
+  ['ECONNABORTED', 'reset', 'connection closed before the response was complete'],
+  ['ERR_STREAM_PREMATURE_CLOSE', 'reset', 'connection closed before the response was complete'],
+  ['ETIMEDOUT', 'timeout', 'connection timed out'],
+  ['CERT_HAS_EXPIRED', 'tls', 'TLS certificate expired'],
+  ['CERT_NOT_YET_VALID', 'tls', 'TLS certificate not valid yet'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls', 'TLS certificate is self-signed'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'tls', 'TLS certificate signed by an unknown authority'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'tls', 'TLS certificate signed by an unknown authority'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls', 'TLS certificate signed by an unknown authority'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'TLS certificate signed by an unknown authority'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS certificate is for another name'],
+  ['CERT_REVOKED', 'tls', 'TLS certificate not trusted (CERT_REVOKED)'],
+  ['ERR_TLS_CERT_SIGNATURE_ALGORITHM_UNSUPPORTED', 'tls', 'TLS certificate not trusted (ERR_TLS_CERT_SIGNATURE_ALGORITHM_UNSUPPORTED)'],
+  ['EPROTO', 'tls', 'TLS handshake failed'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls', 'TLS handshake failed'],
+  ['HPE_INVALID_CONSTANT', 'protocol', 'the response is not valid HTTP'],
+  ['EMSGSIZE', 'protocol', 'connection failed (EMSGSIZE)'],
+  ['ENETUNREACH', 'local', 'no route to the network'],
+  ['ENETDOWN', 'local', 'the local network is down'],
+  ['EAFNOSUPPORT', 'local', 'address family not supported locally'],
+  ['EADDRNOTAVAIL', 'local', 'no free local address or port'],
+  ['EMFILE', 'local', 'too many open files locally'],
+  ['ENFILE', 'local', 'too many open files locally'],
+  ['ENOBUFS', 'local', 'out of local memory for connections'],
+  ['ENOMEM', 'local', 'out of local memory for connections'],
+  ['EACCES', 'local', 'connection not permitted locally'],
+  ['EPERM', 'local', 'connection not permitted locally'],
+])('%s is an error of the kind %s: %s', (code, kind, message) => {
+  const converted = toNetworkError(errorWith(code));
+  expect(converted).toBeInstanceOf(NetworkError);
+  expect(converted).toMatchObject({ kind, message });
+  expect(converted).not.toHaveProperty('cause');
+});
+
+test('a network error stays as it is', () => {
+  const error = new NetworkError('redirect', 'too many redirects', { cause: 'x' });
+  expect(toNetworkError(error)).toBe(error);
+  expect(error.cause).toBe('x');
+});
 
 test('if several addresses were tried, prefers the error of a target to a local one', () => {
   const [noRoute, refused] = [errorWith('ENETUNREACH'), errorWith('ECONNREFUSED')];
@@ -13,7 +59,12 @@ test('if several addresses were tried, prefers the error of a target to a local 
   expect(toNetworkError(new AggregateError([noRoute]))).toMatchObject({ kind: 'local' });
 });
 
-test('returns an error that does not come from the network unchanged', () => {
-  const bug = new TypeError('x is not a function');
-  expect(toNetworkError(bug)).toBe(bug);
-});
+test.each([
+  ['a bug', new TypeError('x is not a function')],
+  ['an error with another code', errorWith('ERR_INVALID_ARG_TYPE')],
+  ['an error whose code only ends like one', errorWith('MY_EFAULT')],
+  ['an error whose code only contains one', errorWith('NOT_CERT_REVOKED')],
+  ['an error whose code only begins like one', errorWith('Efault')],
+  ['several errors of which none comes from the network', new AggregateError([new Error('a')])],
+  ['a value that is no error', 'x'],
+])('%s is returned unchanged', (_, error) => expect(toNetworkError(error)).toBe(error));

@@ -21,12 +21,26 @@ test('reports nothing while the clocks advance normally', () => {
 test.each([
   ['wall', Date],
   ['monotonic', performance],
-])('reports a jump of the %s clock until it is acknowledged', (_, clock) => {
+])('reports a jump of the %s clock by more than 5 seconds, until it is acknowledged', (_, clock) => {
+  const startMs = clock.now();
+  const spy = vi.spyOn(clock, 'now').mockReturnValue(startMs);
   const detector = startDetector();
-  const spy = vi.spyOn(clock, 'now').mockReturnValue(clock.now() + 6000);
+  spy.mockReturnValue(startMs + 5000);
+  expect(detector.wasSuspended()).toBe(false);
+  spy.mockReturnValue(startMs + 10_001);
   onTestFinished(() => spy.mockRestore());
   expect(readings(detector)).toEqual([true, true, false]);
-  expect(detector.resumedAtMs()).toBeGreaterThan(0);
+});
+
+test('tells when the last suspension ended', () => {
+  const spy = vi.spyOn(performance, 'now').mockReturnValue(1000);
+  onTestFinished(() => spy.mockRestore());
+  const detector = startDetector();
+  expect(detector.resumedAtMs()).toBe(0);
+  spy.mockReturnValue(9000);
+  expect(detector.resumedAtMs()).toBe(9000);
+  spy.mockReturnValue(9500);
+  expect(detector.resumedAtMs()).toBe(9000);
 });
 
 test('calls back without being asked', async () => {
