@@ -76,7 +76,7 @@ describe('an error has a code and a message', () => {
   });
 
   test('if and then report only what is wrong', () => {
-    const schema = { if: { required: ['a'] }, then: { required: ['b'] } };
+    const schema = JSON.parse('{ "if": { "required": ["a"] }, "then": { "required": ["b"] } }');
     expect(errorsOf('requestBody', schema, { a: 1 })).toEqual([{ in: 'body', pointer: '/b', code: 'required', message: 'is required' }]);
   });
 });

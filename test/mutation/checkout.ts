@@ -19,17 +19,6 @@ export function removeCopy(folder: string) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Returns the files that differ from a commit, or undefined if there is no such commit. */
-export function changedSince(base: string): string[] | undefined {
-  try {
-    const tracked = git('diff', '--name-only', '-z', base, '--');
-    const untracked = git('ls-files', '-z', '--others', '--exclude-standard');
-    return `${tracked}${untracked}`.split('\0').filter((name) => name !== '');
-  } catch {
-    return undefined;
-  }
-}
-
 function git(...args: string[]): string {
   return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: ['ignore', 'pipe', 'ignore'] });
 }

@@ -4,6 +4,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { type Fault, plant, testFilesOf } from './fault.ts';
 import { faults } from './faults.ts';
+import { digestOf } from './record.ts';
 import { findProblems } from './report.ts';
 import { controlError, judge } from './verdict.ts';
 
@@ -69,4 +70,15 @@ describe('a run fails', () => {
     expect(findProblems([listed, ...others], new Map())).toEqual([]);
     expect(findProblems([listed, listed, ...others], new Map())).toHaveLength(1);
   });
+});
+
+test('the digest of a fault changes with the fault, its file and its tests', () => {
+  const [first, second] = ['package.json', 'tsconfig.json'];
+  const digests = [
+    { ...fault, file: first, tests: [first] },
+    { ...fault, file: second, tests: [first] },
+    { ...fault, file: first, tests: [second] },
+    { ...fault, file: first, tests: [first], replace: 'c' },
+  ].map(digestOf);
+  expect(new Set(digests).size).toBe(4);
 });

@@ -1,20 +1,21 @@
 // Plants faults in copies of the project, one at a time, and runs the tests named beside each: npm run test:mutation:faults.
-// --only <text> selects the faults whose title or file contains the text, --changed <commit> those whose file or tests have
-// changed since then. --jobs <number> sets how many run at a time.
+// --only <text> selects the faults whose title or file contains the text, --changed those that were not judged yet, or whose file
+// or tests have changed since. --jobs <number> sets how many run at a time.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { changedSince, copyProject, removeCopy } from './checkout.ts';
-import { type Fault, testFilesOf } from './fault.ts';
+import { copyProject, removeCopy } from './checkout.ts';
+import type { Fault } from './fault.ts';
 import { faults } from './faults.ts';
-import { findProblems, formatTable } from './report.ts';
+import { digestOf, readRecord, writeRecord } from './record.ts';
+import { findProblems, formatTable, problemOf } from './report.ts';
 import { Runner } from './runner.ts';
 import { controlError, judge, type Verdict } from './verdict.ts';
 
-/** If it is not known what has changed, one of so many faults is planted. */
-const sampleStep = 12;
+const { values: options } = parseArgs({ options: { only: { type: 'string' }, changed: { type: 'boolean' }, jobs: { type: 'string' } } });
 
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, changed: { type: 'string' }, jobs: { type: 'string' } } });
-
+const record = readRecord();
+/** Taken before the run, because somebody may edit the files meanwhile. */
+const digests = new Map(faults.map((fault) => [fault, digestOf(fault)]));
 const queue = interleave(selectFaults());
 /** The error of each selection of tests without a fault. */
 const controls = new Map<string, Promise<string | undefined>>();
@@ -24,17 +25,21 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 await Promise.all(Array.from({ length: Number(options.jobs ?? availableParallelism()) }, plantFaults));
 console.log(`\n${formatTable(verdicts)}\n${Math.round((performance.now() - startMs) / 1000)} s`);
 const problems = findProblems(faults, verdicts);
+writeRecord(Object.fromEntries(faults.flatMap(recordEntry)));
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 
 function selectFaults(): Fault[] {
-  const { only = '', changed: base } = options;
+  const { only = '', changed } = options;
   const chosen = faults.filter(({ title, file }) => title.includes(only) || file.includes(only));
-  if (base === undefined) return chosen;
-  const changed = changedSince(base);
-  if (changed) return chosen.filter((fault) => [fault.file, ...testFilesOf(fault)].some((file) => changed.includes(file)));
-  console.log(`There is no commit "${base}" here, so a fixed sample of the faults is planted.`);
-  return chosen.filter((_, index) => index % sampleStep === 0);
+  return changed ? chosen.filter((fault) => record[fault.title] !== digests.get(fault)) : chosen;
+}
+
+/** A fault that was not planted keeps its entry. One that failed has none. */
+function recordEntry(fault: Fault): [title: string, digest: string][] {
+  const verdict = verdicts.get(fault);
+  const digest = verdict ? digests.get(fault) : record[fault.title];
+  return digest === undefined || (verdict && problemOf(fault, verdict)) ? [] : [[fault.title, digest]];
 }
 
 /** Mixes faults with different tests: those with the same tests wait until these have run without a fault. */

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import type { RecordedTest, RunRecord } from './run-record.ts';
 
 /** One test for everything that this machine may lack. A missing program can also remove a test without skipping it. */
-const required: { needs: string; file: string; title: string }[] = [
+export const required: { needs: string; file: string; title: string }[] = [
   {
     needs: 'network namespaces and fping',
-    file: 'test/monitoring/checks/local-failure.test.ts',
+    file: 'test/monitoring/checks/no-network.test.ts',
     title: 'without a network every check is a local failure (fping)',
   },
   {
     needs: 'network namespaces and ping',
-    file: 'test/monitoring/checks/local-failure.test.ts',
+    file: 'test/monitoring/checks/no-network.test.ts',
     title: 'without a network every check is a local failure (ping)',
   },
   { needs: 'fping', file: 'test/net/ping.test.ts', title: 'fping pings 500 addresses with one process' },
