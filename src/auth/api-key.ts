@@ -14,7 +14,7 @@ export function generateKey(): string {
 
 export function isWellFormedKey(key: string): boolean {
   const [, random = '', sum] = format.exec(key) ?? [];
-  return sum !== undefined && checksum(random) === sum;
+  return checksum(random) === sum;
 }
 
 /** Only the hash is stored. A key has 178 random bits, so an unsalted hash cannot be reversed by guessing. */

@@ -35,7 +35,7 @@ export class SecretCipher {
   encrypt(secret: string, location: SecretLocation): string {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv('aes-256-gcm', this.#key(this.#newest), iv).setAAD(authenticatedData(location));
-    const encrypted = Buffer.concat([iv, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    const encrypted = Buffer.concat([iv, cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
     return `${version}.${this.#newest}.${encrypted.toString('base64url')}`;
   }
 
@@ -45,7 +45,7 @@ export class SecretCipher {
     if (given !== version || bytes.length < ivBytes + tagBytes) throw new Error('This is not an encrypted secret.');
     const decipher = createDecipheriv('aes-256-gcm', this.#key(id), bytes.subarray(0, ivBytes)).setAAD(authenticatedData(location));
     decipher.setAuthTag(bytes.subarray(-tagBytes));
-    return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]).toString();
   }
 
   /** Whether there is a key with this id. */
