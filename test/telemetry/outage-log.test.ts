@@ -52,6 +52,16 @@ test('reminds of an outage that lasts, and says since when it lasts', () => {
   expect(lines.slice(1)).toEqual([{ level: 40, reason: 'third', since: expect.any(String), failures: 3, msg: 'still gone' }]);
 });
 
+test('reminds once a minute by default', () => {
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  outage = new OutageLog(log, { began: 'gone', continues: 'still gone', ended: 'back', quietMs });
+  for (let second = 0; second <= 120; second++) {
+    outage.failed('connection refused');
+    vi.advanceTimersByTime(1000);
+  }
+  expect(messages()).toEqual(['gone', 'still gone', 'still gone']);
+});
+
 test('successes between failures do not end an outage', () => {
   for (let n = 0; n < 20; n++) {
     outage.failed('too many connections');
