@@ -41,6 +41,9 @@ const rules = {
   },
 };
 
+/** The 96 bits before an IPv4 address in IPv6 form. A network that starts with them is at least as long. */
+const ipv4Prefix = /^::ffff:(?=\d+\.)/;
+
 /**
  * Returns the usual spelling of an address or range, so that each is stored once: IPv6 as in RFC 5952, a range with the first
  * of its addresses, a range of one address as that address, and IPv4 in IPv6 form as IPv4.
@@ -51,11 +54,10 @@ function normalizeRange(entry: string): string | undefined {
   const maxBits = family === 4 ? 32 : 128;
   if (family === 0 || rest !== undefined) return undefined;
   if (bits !== undefined && !(/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= maxBits)) return undefined;
-  if (bits === undefined || Number(bits) === maxBits) return spell(address).replace(/^::ffff:(?=\d+\.)/, '');
+  if (bits === undefined || Number(bits) === maxBits) return spell(address).replace(ipv4Prefix, '');
   if (family === 4) return `${ipaddr.IPv4.networkAddressFromCIDR(entry)}/${bits}`;
   const network = spell(ipaddr.IPv6.networkAddressFromCIDR(`${withoutDots(address)}/${bits}`).toString());
-  const [, embedded] = /^::ffff:(\d+\..*)$/.exec(network) ?? [];
-  return embedded && Number(bits) >= 96 ? `${embedded}/${Number(bits) - 96}` : `${network}/${bits}`;
+  return ipv4Prefix.test(network) ? `${network.replace(ipv4Prefix, '')}/${Number(bits) - 96}` : `${network}/${bits}`;
 }
 
 function spell(address: string): string {
@@ -64,7 +66,7 @@ function spell(address: string): string {
 
 /** Writes the end of an IPv6 address in hexadecimal. The library takes ::192.0.2.7 for ::ffff:192.0.2.7. */
 function withoutDots(address: string): string {
-  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes) => {
+  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)/, (_, ...bytes) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
     return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidDomain, normalizeDomain } from '../../src/websites/domain.ts';
+import { InvalidDomain, normalizeDomain, unicodeForm } from '../../src/websites/domain.ts';
 
 const longest = `${`${'a'.repeat(49)}.`.repeat(5)}abc`;
 
@@ -15,6 +15,7 @@ describe('normal form', () => {
     ['keeps www. if only one label would be left', 'www.com', 'www.com'],
     ['removes www. as long as two labels are left', 'www.www.example', 'www.example'],
     ['removes every leading www.', 'www.www.a.example', 'a.example'],
+    ['keeps www. behind another label', 'shop.www.example.com', 'shop.www.example.com'],
     ['accepts a label of 63 characters', `${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
     ['accepts 253 characters', longest, longest],
   ])('%s: %s', (_, given, domain) => {
@@ -48,6 +49,7 @@ describe('rejects', () => {
     ['a trailing space', 'example.com ', spaces],
     ['a bare name with a port', 'example.com:80', bareName],
     ['a bare name with a path', 'example.com/x', bareName],
+    ['a bare name with a URL as its path', 'example.com/http://other.example', bareName],
     ['another scheme', 'ftp://example.com/', bareName],
     ['an IPv6 address without brackets', '2001:db8::1', bareName],
     ['an empty name', '', notAName],
@@ -78,3 +80,9 @@ describe('rejects', () => {
     expect(() => normalizeDomain(given)).toThrow(new InvalidDomain(message));
   });
 });
+
+test.each([
+  ['xn--bcher-kva.example', 'bücher.example'],
+  ['shop.xn--mnchen-3ya.example', 'shop.münchen.example'],
+  ['example.com', null],
+])('the Unicode form of %s is %j', (domain, unicode) => expect(unicodeForm(domain)).toBe(unicode));

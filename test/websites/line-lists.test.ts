@@ -25,6 +25,13 @@ describe('exclude_ips', () => {
     ['an IPv4-mapped address as IPv4', '::ffff:192.0.2.7', '192.0.2.7'],
     ['an IPv4-mapped address in hex as IPv4', '::FFFF:c000:207', '192.0.2.7'],
     ['an IPv4-mapped range of one address as IPv4', '::ffff:192.0.2.7/128', '192.0.2.7'],
+    ['an IPv4-mapped range as IPv4', '::ffff:192.0.2.7/120', '192.0.2.0/24'],
+    ['the range of all IPv4-mapped addresses as IPv4', '::ffff:0:0/96', '0.0.0.0/0'],
+    ['a range that is larger than all IPv4-mapped addresses as IPv6', '::ffff:0:0/95', '::fffe:0:0/95'],
+    ['an address that only begins like an IPv4-mapped one as IPv6', '::FFFF:0:c000:207', '::ffff:0:c000:207'],
+    ['a range that only begins like an IPv4-mapped one as IPv6', '::FFFF:0:c000:207/120', '::ffff:0:c000:200/120'],
+    ['a range of IPv4-compatible addresses as IPv6', '::198.51.100.177/120', '::198.51.100.0/120'],
+    ['a range of NAT64 addresses in hex', '64:ff9b::198.51.100.177/120', '64:ff9b::c633:6400/120'],
   ])('stores %s: %s', (_, line, stored) => {
     expect(parseLineList('exclude_ips', line)).toEqual({ text: stored, errors: [] });
     expect(parseLineList('exclude_ips', stored).text).toBe(stored);
@@ -35,14 +42,23 @@ describe('exclude_ips', () => {
     expect(parseLineList('exclude_ips', lines.join('\n'))).toEqual({ text: '192.0.2.0/24\n2001:db8::1\n192.0.2.1', errors: [] });
   });
 
-  test.each(['999.1.1.1', '192.0.2.0/33', '192.0.2.0/-1', '192.0.2.0/024', '192.0.2.0/', '1.2.3', '0x7f.1', '::/129', 'fe80::1%eth0', 'x'])(
-    'rejects %s and reports its line number',
-    (line) => {
-      expect(parseLineList('exclude_ips', `192.0.2.1\r\n\r\n${line}`).errors).toEqual([
-        { in: 'body', pointer: '/exclude_ips', code: 'invalid_line', message: 'must be an IP address or a CIDR range', line: 3 },
-      ]);
-    },
-  );
+  test.each([
+    '999.1.1.1',
+    '192.0.2.0/33',
+    '192.0.2.0/-1',
+    '192.0.2.0/024',
+    '192.0.2.0/',
+    '192.0.2.0/24/8',
+    '1.2.3',
+    '0x7f.1',
+    '::/129',
+    'fe80::1%eth0',
+    'x',
+  ])('rejects %s and reports its line number', (line) => {
+    expect(parseLineList('exclude_ips', `192.0.2.1\r\n\r\n${line}`).errors).toEqual([
+      { in: 'body', pointer: '/exclude_ips', code: 'invalid_line', message: 'must be an IP address or a CIDR range', line: 3 },
+    ]);
+  });
 });
 
 describe('exclude_params', () => {
@@ -88,4 +104,8 @@ test('counts repeated entries, so that the work does not grow with the request',
 test('stops at the first line over the limit, so that the errors do not grow with the request', () => {
   const { errors } = parseLineList('exclude_ips', 'x\n'.repeat(50_000));
   expect([errors.length, errors.at(-1)?.code]).toEqual([1001, 'too_many_lines']);
+});
+
+test('reads a list that is absent as an empty one', () => {
+  expect(parseLineList('exclude_ips')).toEqual({ text: '', errors: [] });
 });
