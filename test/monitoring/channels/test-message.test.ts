@@ -7,12 +7,16 @@ import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 const channels = createChannels(readConfig({}).delivery, { allow: [] });
 
 test.each<[ProviderType, string]>([
-  ['email', '🔔 Test notification '],
-  ['slack', '🔔 Test notification '],
-  ['telegram', '🔔 Test notification '],
-  ['sms', 'Test notification '],
-])('the text for %s starts with %j', (type, start) => {
-  expect(testMessage(channels[type]).text.startsWith(start)).toBe(true);
+  ['email', '🔔 Test notification from Sitekeeper'],
+  ['slack', '🔔 Test notification from Sitekeeper'],
+  ['telegram', '🔔 Test notification from Sitekeeper'],
+  ['sms', 'Test notification from Sitekeeper'],
+])('the message for %s has the subject %j, with which its text begins', (type, subject) => {
+  expect(testMessage(channels[type])).toEqual({
+    id: expect.stringMatching(/^test-[0-9a-f-]{36}$/),
+    subject,
+    text: `${subject}. If you can read this, alerts will arrive here.`,
+  });
 });
 
 test('every message has its own id', () => {

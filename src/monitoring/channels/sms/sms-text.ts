@@ -13,14 +13,10 @@ const ucs2SegmentLength = 70;
  * characters outside GSM simplified (ș to s, “ to ", emoji dropped), so that 160 fit instead of 70; truncated.
  */
 export function fitOneSegment(text: string): string {
-  if (fits(text)) return text;
+  if (text.length <= ucs2SegmentLength) return text; // It fits in either encoding.
   const plain = isGsm(text) ? text : simplify(text);
   if (isGsm(plain)) return truncate(plain, gsmSegmentLength, '...', gsmSize);
   return truncate(text, ucs2SegmentLength, '…');
-}
-
-function fits(text: string): boolean {
-  return isGsm(text) ? gsmSize(text) <= gsmSegmentLength : text.length <= ucs2SegmentLength;
 }
 
 function isGsm(text: string): boolean {
