@@ -9,7 +9,7 @@ export function requiresWritable(url: string): boolean {
 
 /** Returns one URL for each host, with everything else unchanged. */
 export function splitHosts(url: string): string[] {
-  const [, start = '', hosts = '', end = ''] = /^([^:/?#]*:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const [, start = '', hosts = '', end = ''] = /^([^:/?#]*:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)/s.exec(url) ?? [];
   return start === '' ? [url] : hosts.split(',').map((host) => start + host + end);
 }
 
@@ -37,13 +37,14 @@ function isLogin(parameter: string): boolean {
 
 /** Returns what is wrong with a URL, if anything is. */
 export function findUrlError(url: string): string | undefined {
-  const urls = splitHosts(url);
-  if (urls.some((one) => !/^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? ''))) return 'must be a postgres:// URL';
-  if (urls.some((one) => (URL.parse(one)?.pathname ?? '').length < 2)) return 'must end with the name of a database, such as /sitekeeper';
+  const parts = splitHosts(url);
+  if (parts.some((part) => !/^postgres(ql)?:/.test(URL.parse(part)?.protocol ?? ''))) return 'must be a postgres:// URL';
+  const urls = parts.map((part) => new URL(part));
+  if (urls.some(({ pathname }) => pathname.length < 2)) return 'must end with the name of a database, such as /sitekeeper';
   const attributes = sessionAttributes(url);
   if (![...writable, 'any'].includes(attributes)) return 'must have a target_session_attrs of read-write, primary or any';
   if (urls.length === 1) return undefined;
-  if (urls.some((one) => URL.parse(one)?.hostname === '')) return 'must have a host before and after each comma';
+  if (urls.some(({ hostname }) => hostname === '')) return 'must have a host before and after each comma';
   if (attributes !== 'any') return undefined;
   return 'must end with ?target_session_attrs=read-write if it has several hosts, because the service writes';
 }

@@ -25,7 +25,7 @@ export const apiKey = z.string().refine(isWellFormedKey, 'must be a well-formed 
 
 export const postgresUrl = z.string().superRefine((url, context) => {
   const message = findUrlError(url);
-  if (message) context.addIssue({ code: 'custom', message });
+  if (message) context.addIssue(message);
 });
 
 export const redisUrl = z
@@ -62,7 +62,7 @@ export const mailbox = z.string().transform((text, context): Mailbox => {
   const [first, second] = addressparser(text);
   const isSingle = first?.address !== undefined && second === undefined && !/\p{Cc}/u.test(text);
   if (isSingle && email.safeParse(first.address).success) return first;
-  context.addIssue({ code: 'custom', message: 'must be one e-mail address, such as Sitekeeper <alerts@example.com>' });
+  context.addIssue('must be one e-mail address, such as Sitekeeper <alerts@example.com>');
   return z.NEVER;
 });
 
@@ -168,13 +168,8 @@ function isPercentEncoded(text: string): boolean {
 }
 
 function hasValidLogin(text: string): boolean {
-  try {
-    const { username, password } = new URL(text);
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
+  const { username, password } = new URL(text);
+  return isPercentEncoded(username + password);
 }
 
 function isSmsSender(text: string): boolean {
