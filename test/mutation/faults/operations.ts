@@ -129,8 +129,8 @@ export const operationFaults: Fault[] = [
     { title: 'the log contains API keys', find: "text.replace(apiKey, '$1****')", replace: 'text' },
     {
       title: 'the log contains percent-encoded API keys',
-      find: "text.includes('stkp') || text.includes('%')",
-      replace: "text.includes('stkp_')",
+      find: '(?:_|${percent}5f)',
+      replace: '_',
     },
   ]),
   ...faultsIn({ file: 'src/telemetry/log.ts', tests: ['test/http/internal-errors.test.ts > none of its values'] }, [
