@@ -193,6 +193,7 @@ expectValues('a list of addresses', () => value.addressRanges, {
     ['', []],
     [' , ,', []],
     ['10.0.0.7', ['10.0.0.7']],
+    ['::ffff:192.0.2.7,::FFFF:192.0.2.7/120', ['::ffff:192.0.2.7', '::FFFF:192.0.2.7/120']],
     [' 10.0.0.0/8 ,, ::1,fd00::/128,192.0.2.7/32,::/0 ', ['10.0.0.0/8', '::1', 'fd00::/128', '192.0.2.7/32', '::/0']],
   ],
   rejects: [
@@ -210,6 +211,9 @@ expectValues('a list of addresses', () => value.addressRanges, {
     '10.0.0.0/0008',
     '10.0.0.0/8/8',
     'fe80::1%eth0',
+    '::192.0.2.0/120',
+    '64:ff9b::192.0.2.1',
+    '1::ffff:192.0.2.1',
   ],
   message: 'must be a list of IP addresses or CIDR ranges, such as 10.0.0.0/8, separated by commas',
 });
