@@ -134,8 +134,10 @@ describe('TRUSTED_PROXIES', () => {
     expect(readConfig({ TRUSTED_PROXIES })).toMatchObject({ trustedProxies, proxyHops }),
   );
 
-  test.each(['0', '11', '1,2', '-1', 'true', 'proxy.example.com', '10.0.0.0/33', '0.0.0.0/0', '64:ff9b::192.0.2.1'])('rejects %j', (TRUSTED_PROXIES) =>
-    expect(() => readConfig({ TRUSTED_PROXIES })).toThrow(/^TRUSTED_PROXIES: must be a list of IP addresses, CIDR ranges or the names/),
+  test.each(['0', '11', '1,2', '-1', 'true', 'proxy.example.com', '10.0.0.0/33', '0.0.0.0/0', '64:ff9b::192.0.2.1'])(
+    'rejects %j',
+    (TRUSTED_PROXIES) =>
+      expect(() => readConfig({ TRUSTED_PROXIES })).toThrow(/^TRUSTED_PROXIES: must be a list of IP addresses, CIDR ranges or the names/),
   );
 });
 
