@@ -119,6 +119,13 @@ test('50 failures in an hour lock the account for every address, however it is w
   expect((locked as RetryLaterError).retryAfterSeconds).toBeGreaterThan(3500);
 });
 
+test('a client that is locked out does not lock the account for others, however often it tries', async () => {
+  const attempts = new SignIn(service.database, memoryLimiters());
+  const results = await Promise.allSettled(Array.from({ length: 60 }, () => attempts.check(user.email, wrongPassword, '192.0.2.1')));
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(55);
+  expect(await attempts.check(user.email, password, '192.0.2.2')).toMatchObject({ id: user.id });
+});
+
 test('the addresses of an IPv6 network share the limit of 5 failures', async () => {
   const attempts = new SignIn(service.database, memoryLimiters());
   for (let host = 1; host <= 5; host++) expect(await attempts.check(user.email, wrongPassword, `2001:db8::${host}`)).toBeUndefined();

@@ -110,3 +110,9 @@ test.each([
   const { status, body } = await post(raw);
   expect([status, body.code]).toEqual([400, 'malformed_json']);
 });
+
+test.each(['[', '{', '"'])('counts %s before it parses JSON, and returns 422 for more than 20,000', async (mark) => {
+  expect((await post(mark.repeat(20_000))).body.code).toBe('malformed_json');
+  const { status, body } = await post(mark.repeat(20_001));
+  expect([status, body.errors]).toEqual([422, [{ in: 'body', pointer: '', code: 'max_items', message: 'must not have that many values' }]]);
+});

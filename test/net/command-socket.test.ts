@@ -82,6 +82,21 @@ test('more clients than 32 are disconnected, and the others are served', async (
   for (const { socket } of clients) socket.destroy();
 });
 
+test.each([
+  ['a request of 64 KiB is executed', 64 * 1024, '{"output":"done"}\n'],
+  ['a client that has sent more than 64 KiB without a line break is disconnected', 64 * 1024 + 1, ''],
+])('%s', async (_, length, response) => {
+  await serve(async () => 'done');
+  const client = open();
+  const request = JSON.stringify('x'.repeat(length - 2));
+  await new Promise((resolve) => client.socket.write(request, resolve));
+  // The service has read what was sent before when it serves this one.
+  expect(await sendCommand(path, {}, () => {})).toBe('done');
+  client.socket.write('\n');
+  await client.closed;
+  expect(client.text()).toBe(response);
+});
+
 test('a client hears from a command that takes long, and gets its messages and its output', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const finish = Promise.withResolvers<void>();

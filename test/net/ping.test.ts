@@ -45,6 +45,24 @@ test.each([
   }
 });
 
+test.each(['fping', 'ping'])('%s gets no argument of a caller that is not an IP address', async (program) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-ping-'));
+  const { PATH } = process.env;
+  onTestFinished(async () => {
+    process.env.PATH = PATH;
+    await rm(folder, { recursive: true });
+  });
+  // Both forms of output, so that it passes for either program.
+  const script = `#!/bin/sh\nprintf '%s\\n' "$@" >>${folder}/arguments\necho "127.0.0.1 : 0.1" >&2\necho "= 0.1/"\n`;
+  await writeFile(join(folder, program), script, { mode: 0o755 });
+  process.env.PATH = `${folder}:${PATH}`;
+  const ping = await findPing([program]);
+  await ping?.(['-f', 'host.example', '192.0.2.1', '2001:db8::1', '192.0.2.1 -f'], 1);
+  const given = (await readFile(join(folder, 'arguments'), 'utf8')).split('\n');
+  expect(given).toEqual(expect.arrayContaining(['192.0.2.1', '2001:db8::1']));
+  for (const other of ['-f', 'host.example', '192.0.2.1 -f']) expect(given).not.toContain(other);
+});
+
 test('the program gets no setting of the service, because some are secrets', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-ping-'));
   const { PATH } = process.env;

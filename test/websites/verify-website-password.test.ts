@@ -1,5 +1,8 @@
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashPassword } from '../../src/auth/passwords.ts';
+import { memoryLimiters } from '../../src/limits/limiters.ts';
+import { PasswordAttempts } from '../../src/websites/password-attempts.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -141,6 +144,18 @@ describe('rate limits', () => {
     await update({ privacy: '2' });
     expect((await verify('open sesame', { visitor: 'ann' })).body.data.opens).toBe(true);
   });
+});
+
+test('a password waits among those of the owner of the website, who can have 20 waiting, and not behind other owners', async () => {
+  const attempts = new PasswordAttempts(memoryLimiters());
+  const verify = (userId: number) =>
+    attempts.verify({ id: userId, userId, privacy: 2, passwordHash: quickHash }, 'open sesame', { address: '192.0.2.1' });
+  // At most 3 of them run at a time. The rest waits, or is rejected.
+  const others = Promise.allSettled(Array.from({ length: 23 }, () => hashPassword('open sesame', { userId: 1 })));
+  const [own, foreign] = await Promise.allSettled([verify(1), verify(2)]);
+  expect(own).toMatchObject({ status: 'rejected', reason: { code: 'rate_limited' } });
+  expect(foreign).toEqual({ status: 'fulfilled', value: true });
+  await others;
 });
 
 describe('access', () => {

@@ -5,6 +5,7 @@ import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
 import { markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { sendDuringTransaction } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
@@ -178,4 +179,16 @@ test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt me
   );
   expect(await count(7)).toBeUndefined();
   expect(await count(7)).toMatchObject({ limit: '100 messages per hour for this provider' });
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)('two messages counted at the same time are not both the last that is allowed', async () => {
+  const last = { userId: user.id, providerId: 1, channel: { name: 'SMS', perUserPerDay: 1 } };
+  const count = (query: Query) => countMessage(query, last);
+  const second = await sendDuringTransaction(
+    database,
+    user.id,
+    (em) => count(queryInTransaction(em)),
+    () => inTransaction(count),
+  );
+  expect(second).toMatchObject({ limit: '1 SMS per day' });
 });

@@ -154,6 +154,11 @@ export const alertFaults: Fault[] = [
       find: 'return [{ counter: name.toLowerCase(),',
       replace: 'return [{ counter: `${name.toLowerCase()} ${providerId}`,',
     },
+    {
+      title: 'two messages that are counted at the same time are both the last one that is allowed',
+      find: 'query(lockUser({ userId }), readCounts(given))',
+      replace: 'query(readCounts(given), readCounts(given))',
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/choose-providers.ts', tests: ['test/monitoring/alerts/choose-providers.test.ts'] }, [
     {

@@ -3,6 +3,7 @@ import { type Fault, faultsIn } from '../fault.ts';
 const authenticator = ['test/auth/authenticator.test.ts'];
 const revocation = ['test/auth/revocation.test.ts'];
 const createSession = ['test/accounts/create-session.test.ts'];
+const verifyWebsitePassword = ['test/websites/verify-website-password.test.ts'];
 const createKey = ['test/accounts/create-key.test.ts'];
 
 export const authFaults: Fault[] = [
@@ -143,12 +144,35 @@ export const authFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/limits/failure-limit.ts', tests: createSession }, [
+    {
+      title: 'a client that is locked out locks the account for everybody',
+      find: '    await refund();\n    const seconds',
+      replace: '    const seconds',
+    },
     { title: 'successful sign-ins count as failures', find: 'if (!failed) await refund();', replace: '' },
     { title: 'failed attempts are not counted', find: 'failed = !succeeded;', replace: 'failed = succeeded;' },
   ]),
   ...faultsIn({ file: 'src/auth/passwords.ts', tests: ['test/auth/passwords.test.ts'] }, [
     { title: 'passwords are hashed with one kibibyte of memory', find: 'memoryCost: 19_456', replace: 'memoryCost: 1024' },
     { title: 'passwords are hashed in one pass', find: 'timeCost: 2', replace: 'timeCost: 1' },
+    {
+      title: 'all owners wait in one queue for the check of a password',
+      find: 'slots.run(JSON.stringify(owner), () => verify(stored, password))',
+      replace: "slots.run(owner ? '' : '', () => verify(stored, password))",
+      tests: verifyWebsitePassword,
+    },
+  ]),
+  ...faultsIn({ file: 'src/websites/password-attempts.ts', tests: verifyWebsitePassword }, [
+    {
+      title: 'the password of a website waits among those of its visitor',
+      find: 'verifyPassword(passwordHash, password, { userId })',
+      replace: 'verifyPassword(passwordHash, password, { network: `${userId} ${visitor}` })',
+    },
+    {
+      title: 'the limit of wrong passwords of a website is 10,000',
+      find: "'website-password', 100, 60 * 60",
+      replace: "'website-password', 10_000, 60 * 60",
+    },
   ]),
   ...faultsIn({ file: 'src/auth/secret-cipher.ts', tests: ['test/auth/secret-cipher.test.ts'] }, [
     {

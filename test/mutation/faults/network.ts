@@ -83,6 +83,16 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/net/ping.ts', tests: ['test/net/ping.test.ts'] }, [
     { title: 'the ping program gets the secrets of the service', find: ', env: programEnvironment() }', replace: ' }' },
+    {
+      title: 'a host can be taken for an option of fping',
+      find: '[...options, ...addresses.filter(isAddress)]',
+      replace: '[...options, ...addresses]',
+    },
+    {
+      title: 'a host can be taken for an option of ping',
+      find: '    addresses.filter(isAddress).map(async',
+      replace: '    addresses.map(async',
+    },
     { title: 'a ping program that fails counts as a host that is down', find: 'if (code > 2) throw', replace: 'if (code > 200) throw' },
   ]),
   ...faultsIn({ file: 'src/net/command-socket.ts', tests: ['test/net/command-socket.test.ts'] }, [
@@ -93,6 +103,11 @@ export const networkFaults: Fault[] = [
       replace: '  await chmod(path, 0o666);\n',
       tests: ['test/runtime/command-service.test.ts'],
     },
+    {
+      title: 'a request on the command socket can have any length',
+      find: 'const maxRequestBytes = 64 * 1024;',
+      replace: 'const maxRequestBytes = 64 * 1024 * 1024;',
+    },
     { title: 'a command goes on after its client has gone', find: 'AbortSignal.any([stopping, gone.signal])', replace: 'stopping' },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/http.check.ts', tests: ['test/monitoring/checks/http.test.ts'] }, [
@@ -100,11 +115,41 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/post.ts', tests: ['test/monitoring/channels/post.test.ts'] }, [
     { title: 'redirects of a webhook are followed', find: 'maxRedirects: 0', replace: 'maxRedirects: 5' },
+    {
+      title: 'an alert to an address that is not allowed is retried',
+      find: "permanent: kind === 'address_not_allowed'",
+      replace: 'permanent: false && kind',
+      tests: ['test/monitoring/channels/slack.test.ts'],
+    },
+    {
+      title: 'an alert is not retried when its receiver cannot be reached',
+      find: "permanent: kind === 'address_not_allowed'",
+      replace: "permanent: kind !== 'timeout'",
+    },
     { title: 'a response 429 is a permanent failure', find: 'if (status === 429 || status >= 500) {', replace: 'if (status >= 500) {' },
     {
       title: 'a receiver can delay an alert for years',
       find: 'const maxRetryAfterSeconds = 24 * 60 * 60;',
       replace: 'const maxRetryAfterSeconds = 1e9;',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/redact.ts', tests: ['test/monitoring/channels/redact.test.ts'] }, [
+    {
+      title: 'an error shows a segment of the path of a webhook',
+      find: '[pathname + search, ...`${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length > 8)]',
+      replace: '[pathname + search]',
+    },
+    { title: 'an error shows the query of a webhook', find: '`${pathname}${search}`.split(', replace: '`${pathname}`.split(' },
+    { title: 'an error shows a secret in other letters', find: "'gi'), '****')", replace: "'g'), '****')" },
+    {
+      title: 'an error shows a secret in base64',
+      find: ", Buffer.from(secret).toString('base64')]",
+      replace: ']',
+    },
+    {
+      title: 'an error shows the rest of a secret that contains another',
+      find: 'b.length - a.length',
+      replace: 'a.length - b.length',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/slack/slack.channel.ts', tests: ['test/monitoring/channels/slack.test.ts'] }, [
