@@ -15,6 +15,7 @@ const unknownSettings = (names: string[]) => names.filter((name) => !allSettings
 interface Container {
   image: string;
   args: string[];
+  resources: { limits: { memory: string } };
   env?: { name: string; value: string }[];
   envFrom?: { configMapRef: { name: string } }[];
   ports?: { name: string; containerPort: number }[];
@@ -30,8 +31,8 @@ interface Probe {
 }
 interface Volume {
   name: string;
-  secret?: { secretName: string; items?: Item[] };
-  projected?: { sources: { secret: { name: string; items?: Item[] | undefined } }[] };
+  secret?: { secretName: string; items?: Item[]; defaultMode: number };
+  projected?: { defaultMode: number; sources: { secret: { name: string; items?: Item[] | undefined } }[] };
 }
 interface Item {
   key: string;
@@ -43,7 +44,8 @@ interface Pod {
     containers: [Container];
     volumes: Volume[];
     terminationGracePeriodSeconds?: number;
-    securityContext: { runAsUser: number; runAsNonRoot: boolean };
+    securityContext: { runAsUser: number; runAsNonRoot: boolean; seccompProfile: { type: string } };
+    automountServiceAccountToken: boolean;
   };
 }
 interface Manifest {
@@ -109,9 +111,27 @@ test('only the migrate job gets the login of the owner', () => {
   expect(withOwner.map(([name]) => name)).toEqual(['sitekeeper-migrate']);
 });
 
-test.each(pods)('%s runs as an unprivileged user on a read-only file system', (name, { spec }) => {
+test.each(pods)('the secrets of %s can be read by its own user and group only', (_, { spec }) => {
+  const modes = spec.volumes.flatMap(({ secret, projected }) => (secret ?? projected)?.defaultMode ?? []);
+  expect(modes).toEqual([0o440]);
+});
+
+test.each(pods)('%s cannot call the API of Kubernetes, and its memory is limited', (_, { spec }) => {
+  expect(spec.automountServiceAccountToken).toBe(false);
+  expect(spec.containers[0].resources.limits.memory).toMatch(/^\d+Mi$/);
+});
+
+test('only the workers check monitors', () => {
+  expect(pods.map(([, { spec }]) => spec.containers[0].args)).toEqual([['migrate'], ['serve', '--no-engine'], ['worker']]);
+});
+
+test('probes and Prometheus reach the metrics of a pod, and each client of the ingress has its own limits', () => {
+  expect(find('ConfigMap', 'sitekeeper').data).toMatchObject({ METRICS_HOST: '0.0.0.0', TRUSTED_PROXIES: '1' });
+});
+
+test.each(pods)('%s runs as an unprivileged user with few system calls on a read-only file system', (name, { spec }) => {
   const { readOnlyRootFilesystem, allowPrivilegeEscalation, capabilities } = spec.containers[0].securityContext;
-  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } });
   const needsPing = name === 'sitekeeper-worker';
   expect({ readOnlyRootFilesystem, allowPrivilegeEscalation, capabilities }).toEqual({
     readOnlyRootFilesystem: true,

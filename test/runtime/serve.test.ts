@@ -131,6 +131,16 @@ describe('a start', () => {
     expect((await stat(join(folder, 'data/secret.key'))).mode & 0o777).toBe(0o600);
   });
 
+  test('that is stopped as soon as it listens finishes in-flight requests, and exits with 0', async () => {
+    const service = start(folder);
+    await new Promise<void>((resolve) => {
+      service.child.stdout?.on('data', () => service.printed().includes('Listening on') && resolve());
+    });
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.printed()).toContain('SIGTERM: finishing in-flight requests, then shutting down');
+  });
+
   test('on a used port fails with one line and creates nothing', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => occupant.once('listening', resolve));

@@ -2,6 +2,7 @@ import { type Fault, faultsIn } from '../fault.ts';
 
 const config = ['test/config/config.test.ts'];
 const alerts = 'alerting rules' as const;
+const kubernetes = { tests: ['test/operations/kubernetes.test.ts'], needs: 'embedded' } as const;
 
 export const operationFaults: Fault[] = [
   ...faultsIn({ file: 'src/config/config.ts', tests: config }, [
@@ -79,6 +80,28 @@ export const operationFaults: Fault[] = [
       tests: ['test/runtime/serve.test.ts > OWNER_API_KEY'],
       needs: 'embedded',
     },
+  ]),
+  ...faultsIn({ file: 'src/runtime/serve.ts', tests: ['test/runtime/serve.test.ts > as soon as it listens'], needs: 'embedded' }, [
+    {
+      title: 'a signal ends a process that has just begun to accept requests',
+      find: '  onShutdown(async (reason) => {\n',
+      replace: '  await delay(1000);\n  onShutdown(async (reason) => {\n',
+    },
+  ]),
+  ...faultsIn({ file: 'src/runtime/shutdown.ts', tests: ['test/runtime/shutdown.test.ts'], needs: 'embedded' }, [
+    { title: 'a process that hangs at its shutdown is killed', find: 'const timeoutMs = 9000;', replace: 'const timeoutMs = 90_000;' },
+    { title: 'a second signal begins a second shutdown', find: '    if (stopping) return; //', replace: '    //' },
+    {
+      title: 'a shutdown that failed looks like one that succeeded',
+      find: "      log?.error({ err: error }, 'Shutdown failed');\n      process.exit(1);",
+      replace: "      log?.error({ err: error }, 'Shutdown failed');\n      process.exit(0);",
+    },
+    {
+      title: 'a shutdown that timed out looks like one that succeeded',
+      find: 'exiting with unfinished work`);\n      process.exit(1);',
+      replace: 'exiting with unfinished work`);\n      process.exit(0);',
+    },
+    { title: 'a second Ctrl+C does not end the process', find: "process.once('SIGINT', stop);", replace: "process.on('SIGINT', stop);" },
   ]),
   ...faultsIn({ file: 'src/runtime/command-service.ts', tests: ['test/operations/operator-commands.test.ts'], needs: 'embedded' }, [
     {
@@ -175,5 +198,61 @@ export const operationFaults: Fault[] = [
       replace: 'sitekeeper_outbox_oldest_seconds{job="sitekeeper"}) > 9000',
     },
     { title: 'an alert for one restart', find: '[15m]) > 2', replace: '[15m]) > 0' },
+  ]),
+  ...faultsIn({ file: 'deploy/kubernetes/serve.yaml', ...kubernetes }, [
+    {
+      title: 'a pod stops while proxies still send requests to it',
+      find: '          lifecycle:\n            preStop:\n              exec: { command: [sleep, "5"] }\n',
+      replace: '',
+    },
+    {
+      title: 'a pod is killed before it has finished its requests',
+      find: 'terminationGracePeriodSeconds: 20',
+      replace: 'terminationGracePeriodSeconds: 10',
+    },
+    { title: 'an update stops a pod before the new one is ready', find: 'maxUnavailable: 0', replace: 'maxUnavailable: 1' },
+    {
+      title: 'a pod whose database is lost is restarted',
+      find: 'livenessProbe:\n            httpGet: { path: /healthz,',
+      replace: 'livenessProbe:\n            httpGet: { path: /readyz,',
+    },
+    { title: 'the pods that serve requests also check monitors', find: 'args: [serve, --no-engine]', replace: 'args: [serve]' },
+    {
+      title: 'a pod gets a token for the API of Kubernetes',
+      find: 'automountServiceAccountToken: false',
+      replace: 'automountServiceAccountToken: true',
+    },
+    {
+      title: 'a pod can use every system call',
+      find: '        seccompProfile: { type: RuntimeDefault }\n',
+      replace: '',
+    },
+    { title: 'other users of a container can read the secrets', find: 'defaultMode: 288', replace: 'defaultMode: 292' },
+    { title: 'a pod can use all memory of its node', find: '            limits: { memory: 512Mi }\n', replace: '' },
+    { title: 'a pod can write to its image', find: 'readOnlyRootFilesystem: true', replace: 'readOnlyRootFilesystem: false' },
+    {
+      title: 'all pods that serve requests can be evicted at once',
+      find: 'minAvailable: 1',
+      replace: 'minAvailable: 0',
+    },
+  ]),
+  ...faultsIn({ file: 'deploy/kubernetes/worker.yaml', ...kubernetes }, [
+    {
+      title: 'the workers get the key of the owner',
+      find: '              - { key: METRICS_TOKEN, path: METRICS_TOKEN }\n',
+      replace: '              - { key: METRICS_TOKEN, path: METRICS_TOKEN }\n              - { key: OWNER_API_KEY, path: OWNER_API_KEY }\n',
+    },
+    { title: 'the workers have all capabilities', find: 'capabilities: { drop: [ALL], add: [NET_RAW] }', replace: 'capabilities: {}' },
+  ]),
+  ...faultsIn({ file: 'deploy/kubernetes/migrate.yaml', ...kubernetes }, [
+    { title: 'the migration can run as root', find: 'runAsNonRoot: true\n        runAsUser: 1000', replace: 'runAsUser: 0' },
+  ]),
+  ...faultsIn({ file: 'deploy/kubernetes/settings.yaml', ...kubernetes }, [
+    { title: 'nobody can reach the metrics and the probes of a worker', find: 'METRICS_HOST: 0.0.0.0', replace: 'METRICS_HOST: 127.0.0.1' },
+    {
+      title: 'all clients of Kubernetes share the limits of the ingress controller',
+      find: '  TRUSTED_PROXIES: "1"\n',
+      replace: '',
+    },
   ]),
 ];
