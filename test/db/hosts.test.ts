@@ -180,3 +180,22 @@ test('while no host accepts writes, all who ask share a search, which takes a mo
   second.settings = primary;
   expect(await hosts.find()).toEqual(second.address);
 });
+
+test('a host that begins no session is given up, so that a search without a primary ends', async () => {
+  const [first, second] = [await FakeServer.start(standby), await FakeServer.start(primary)];
+  second.isFrozen = true;
+  const { message } = await hostsOf(first, second)
+    .find()
+    .then(
+      () => new Error('A host was found.'),
+      (error: Error) => error,
+    );
+  expect(message).toMatch(/^No host accepts writes \(127\.0\.0\.1:\d+: the server does not accept writes; 127\.0\.0\.1:\d+: timeout /);
+}, 20_000);
+
+test('the error of a search has the code of a host that is broken rather than that of a standby', async () => {
+  const [first, second] = [await FakeServer.start(standby), await FakeServer.start(primary)];
+  const hosts = hostsOf(first, second);
+  second.close();
+  await expect(hosts.find()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});

@@ -74,6 +74,13 @@ test('a response that was stored with an older secret key is replayed', async ()
   expect(await again).toEqual({ n: 1, replayed: true });
 });
 
+test('a response that was stored with an unknown secret key is not replayed, because its hash cannot be compared', async () => {
+  const request = { userId: user.id, method: 'POST', path: '/test', key: 'k-unknown', content: '{}' };
+  const run = (secret: Buffer) => runIdempotent<object>(service.database, request, [secret], async () => ({ n: 1 }));
+  await run(secretKey);
+  await expect(run(Buffer.alloc(32, 2))).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+});
+
 test('does not store a rejection: the repeated request runs again', async () => {
   await create('taken.example', 'k-5a');
   expect((await create('taken.example', 'k-5b')).status).toBe(409);
@@ -98,6 +105,28 @@ test.runIf(process.env.TEST_DATABASE_URL)('returns 409 while the first request i
   expect([status, body.code]).toEqual([409, 'request_in_progress']);
   expect(body.detail).toBe('A request with this Idempotency-Key is still in progress. Retry in a few seconds.');
   await release();
+});
+
+test.runIf(process.env.TEST_DATABASE_URL)('does not wait for a request of another user or path with the same key', async () => {
+  const other = await service.createUser();
+  const finish = Promise.withResolvers<void>();
+  const begin = (userId: number, path: string) => {
+    const begun = Promise.withResolvers<void>();
+    const request = { userId, method: 'POST', path, key: 'k-other', content: '' };
+    const ended = runIdempotent<object>(service.database, request, [secretKey], async (db) => {
+      await db.query(sql('select 1'));
+      begun.resolve();
+      await finish.promise;
+      return {};
+    });
+    return { begun: Promise.race([begun.promise, ended]), ended };
+  };
+  const others = [begin(other.id, '/api/v1/websites'), begin(user.id, '/test')];
+  await Promise.all(others.map(({ begun }) => begun));
+  const { status } = await create('free.example', 'k-other');
+  finish.resolve();
+  await Promise.all(others.map(({ ended }) => ended));
+  expect(status).toBe(201);
 });
 
 test.skipIf(process.env.TEST_DATABASE_URL)(

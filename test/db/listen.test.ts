@@ -18,6 +18,7 @@ afterAll(() => database.close());
 async function startProxy() {
   const { hostname, port } = new URL(urlOf(database));
   const clients: Socket[] = [];
+  const targets: Socket[] = [];
   let allow: Promise<void> = Promise.resolve();
   let failures = 0;
   const server = createServer(async (client) => {
@@ -30,6 +31,7 @@ async function startProxy() {
     client.on('close', () => target.destroy());
     target.on('close', () => client.destroy());
     client.pipe(target).pipe(client);
+    targets.push(target);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = new URL(urlOf(database));
@@ -39,6 +41,10 @@ async function startProxy() {
     clients,
     waitFor(promise: Promise<void>) {
       allow = promise;
+    },
+    /** Forwards nothing more from the database on the connections that are open, as if it was frozen. */
+    freeze() {
+      for (const target of targets) target.unpipe().pause();
     },
     failNext(count: number) {
       failures = count;
@@ -85,6 +91,18 @@ describe.runIf(process.env.TEST_DATABASE_URL)('the connection for notifications'
     await connection.close();
     proxy.close();
   }, 20_000);
+
+  test('reconnects if the server does not respond any more, although it keeps the connection open', async () => {
+    const proxy = await startProxy();
+    const connection = new NotificationConnection(new Hosts(proxy.url));
+    let reconnects = 0;
+    await connection.listen('first', { onNotification() {}, onReconnect: () => reconnects++ });
+    proxy.freeze();
+    await expect.poll(() => reconnects, { timeout: 20_000 }).toBe(2);
+    expect(proxy.clients).toHaveLength(2);
+    await connection.close();
+    proxy.close();
+  }, 30_000);
 
   test('closes while it reconnects', async () => {
     const proxy = await startProxy();

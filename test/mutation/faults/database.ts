@@ -152,6 +152,64 @@ export const databaseFaults: Fault[] = [
       replace: '`${request.method}`',
       tests: ['test/db/idempotency.test.ts > method and path'],
     },
+    {
+      title: 'Idempotency-Key ignores the method',
+      find: '`${request.method} ${request.path}`',
+      replace: '`${request.path}`',
+      tests: ['test/db/idempotency.test.ts > method and path'],
+    },
+    {
+      title: 'a stored response is replayed for another body',
+      find: "if (!hashes.some((hash) => hash.equals(request_hash))) throw new InvalidRequest([reused], 'idempotency_key_reused');",
+      replace: 'if (hashes.length === 0 || request_hash === undefined) throw new InvalidRequest([reused]);',
+    },
+    {
+      title: 'a response is not replayed after the secret key was rotated',
+      find: 'hashes.some((hash) => hash.equals(request_hash))',
+      replace: 'hashes[0]?.equals(request_hash)',
+    },
+    {
+      title: 'anybody who knows a request can find it by its stored hash',
+      find: "createHmac('sha256', secret)",
+      replace: "createHmac('sha256', secret && '')",
+    },
+    {
+      title: 'stored responses contain new keys',
+      find: 'if (!containsSecret && Buffer.byteLength(text) <= maxStoredBytes) return text;',
+      replace: 'if (Buffer.byteLength(text) <= maxStoredBytes) return text;',
+    },
+    { title: 'a response of any size is stored', find: 'const maxStoredBytes = 8192;', replace: 'const maxStoredBytes = 8_192_000;' },
+    {
+      title: 'a user can store any number of responses',
+      find: 'const maxStoredPerUser = 10_000;',
+      replace: 'const maxStoredPerUser = 10_000_000;',
+    },
+    {
+      title: 'a response is replayed after more than a day',
+      find: "created_at > app_now() - interval '24 hours'`;",
+      replace: "created_at > app_now() - interval '48 hours'`;",
+    },
+    {
+      title: 'a request that ran while this one waited is executed again',
+      find: '    concurrent = await findStored(query);\n',
+      replace: '',
+    },
+    { title: 'requests with the same Idempotency-Key run at the same time', find: 'if (lock?.free) return;', replace: 'if (lock) return;' },
+    {
+      title: 'a request with the Idempotency-Key of another user waits for theirs',
+      find: '`${userId} ${operation} ${key}`',
+      replace: '`${operation} ${key}`',
+    },
+    {
+      title: 'a request with the Idempotency-Key of another operation waits for it',
+      find: '`${userId} ${operation} ${key}`',
+      replace: '`${userId} ${key}`',
+    },
+    {
+      title: 'the response of a key that is used again after a day is not stored for another day',
+      find: '        created_at: sql`app_now()`,\n',
+      replace: '',
+    },
   ]),
   ...faultsIn({ file: 'src/db/database.ts', tests: policies }, [
     {
@@ -182,5 +240,94 @@ export const databaseFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/db/hosts.ts', tests: ['test/db/hosts.test.ts'] }, [
     { title: 'a standby is used for writes', find: 'if (isReadOnly()) throw readOnlyError();', replace: '' },
+    {
+      title: 'a primary that became a standby is used for writes',
+      find: '        if (this.#isReadOnly()) throw readOnlyError();\n',
+      replace: '',
+    },
+    {
+      title: 'a server whose transactions are read-only is used for writes',
+      find: "['in_hot_standby', 'default_transaction_read_only']",
+      replace: "['in_hot_standby']",
+    },
+    {
+      title: 'every connection searches for the primary',
+      find: '    if (this.#current) return this.#current;\n',
+      replace: '',
+    },
+    { title: 'everybody who waits for a primary searches for it', find: 'this.#search ??= this', replace: 'this.#search = this' },
+    {
+      title: 'a connection to the old primary is used after another one was found',
+      find: '    if (this.#current && !isSame(this.#current, client)) throw readOnlyError();\n',
+      replace: '',
+    },
+    {
+      title: 'the connections to an old primary that is frozen stay open',
+      find: "if (!isSame(this.#current, client)) closeConnection(client, 'another host is the primary now');",
+      replace: "if (!client) closeConnection(client, 'another host is the primary now');",
+    },
+    {
+      title: 'a lost connection to the old primary makes the service forget the new one',
+      find: 'if (this.#current && isSame(this.#current, address)) this',
+      replace: 'if (this.#current && address) this',
+    },
+    {
+      title: 'the primary is not searched again when a connection is lost',
+      find: "      this.on('error', () => hosts.forget(this));\n",
+      replace: '',
+    },
+    {
+      title: 'the primary is not searched again when a connection is rejected',
+      find: '        hosts.forget(this);\n        this.end()',
+      replace: '        this.end()',
+    },
+    { title: 'hosts without a primary are flooded with searches', find: '      await delay(searchAgainMs);\n', replace: '' },
+    {
+      title: 'a search waits for a host that does not answer',
+      find: 'const probeTimeoutMs = 2000;',
+      replace: 'const probeTimeoutMs = 200_000;',
+    },
+    {
+      title: 'a wrong password of the database looks like an outage',
+      find: 'errors.find((error) => error.code !== readOnlyCode)',
+      replace: 'errors.find((error) => error.code === readOnlyCode)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/db/listen.ts', tests: ['test/db/listen.test.ts'] }, [
+    {
+      title: 'a new connection does not listen to the channels of the lost one',
+      find: '    for (const { channel } of this.#listeners) await client.query(`listen ${channel}`);\n',
+      replace: '',
+    },
+    {
+      title: 'nobody hears that notifications may have been missed',
+      find: '      for (const { listener } of this.#listeners) listener.onReconnect();\n',
+      replace: '',
+    },
+    {
+      title: 'a listener gets the notifications of other channels',
+      find: 'if (channel === notification.channel) listener',
+      replace: 'if (channel && notification.channel) listener',
+    },
+    {
+      title: 'a connection without notifications is closed after 5 seconds',
+      find: "    await client.query('select 1');\n",
+      replace: '',
+    },
+    {
+      title: 'a server that does not answer any more is not noticed',
+      find: '    closeWhenSilent(client, silenceMs);\n',
+      replace: '    closeWhenSilent(client, silenceMs * 1000);\n',
+    },
+    {
+      title: 'a connection that was being opened stays open after the end',
+      find: '    if (this.#isClosed) await client.end(); //',
+      replace: '    //',
+    },
+    {
+      title: 'the service gives up its connection for notifications after one failed attempt',
+      find: '      if (!connected) continue;\n',
+      replace: '      if (!connected) return;\n',
+    },
   ]),
 ];
