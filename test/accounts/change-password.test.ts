@@ -99,6 +99,15 @@ test('returns 422 for a wrong current password, and changes nothing', async () =
   expect([await signInStatus(password), await signInStatus(newPassword)]).toEqual([201, 401]);
 });
 
+test('returns 429 after 5 wrong current passwords, even for the right one, and changes nothing', async () => {
+  const current = await signIn(service, user.email);
+  for (let failure = 0; failure < 5; failure++)
+    expect((await changePassword(current, { current: 'wrong password', new: newPassword })).status).toBe(422);
+  const { status, body } = await changePassword(current, { current: password, new: newPassword });
+  expect([status, body.code]).toEqual([429, 'rate_limited']);
+  expect(await statusOf(current)).toBe(200);
+});
+
 test.each([
   ['no current password', { new: newPassword }, '/current'],
   ['a new password of 7 characters', { current: password, new: '1234567' }, '/new'],

@@ -34,6 +34,15 @@ test.each([
   expect((await user.api.get(`/api/providers/${providerId}`)).status).toBe(200);
 });
 
+test('keeps the other providers of the monitor, and the provider on other monitors', async () => {
+  const [monitor, provider] = [await createMonitor(user), await createProvider(user)];
+  await user.api.post(path, { json: { provider_id: provider.id } });
+  await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: providerId } });
+  await user.api.delete(path, { json: { provider_id: providerId } });
+  expect(await assignments()).toEqual([expect.objectContaining({ provider_id: provider.id })]);
+  expect((await user.api.get(`${monitor.path}/notifications`)).body.data).toEqual([expect.objectContaining({ provider_id: providerId })]);
+});
+
 test('returns 422 without a provider', async () => {
   const { status, body } = await user.api.delete(path);
   expect([status, body.errors]).toEqual([

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { ApiResponse } from '../../support/api-client.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -80,13 +81,16 @@ test('returns 503 with the name of the missing setting if delivery is not config
 test('returns 429 after 5 tests of a provider per minute and after 20 tests of a user per hour', async () => {
   const paths: string[] = [];
   for (let count = 0; count < 5; count++) paths.push(await createProvider('email'));
-  const responses = [];
+  const responses: ApiResponse[] = [];
   for (let count = 0; count < 6; count++) responses.push(await user.api.post(paths[0] ?? ''));
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
+  const lastSeconds = () => Number(responses.at(-1)?.headers.get('Retry-After'));
   expect(responses.at(-1)?.body.detail).toMatch(/^A provider can be tested 5 times per minute\. Retry in \d+ seconds?\.$/);
+  expect(lastSeconds()).toBeLessThanOrEqual(60);
   for (const path of paths.slice(1)) for (let count = 0; count < 5; count++) responses.push(await user.api.post(path));
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
   expect(responses.at(-1)?.body.detail).toMatch(/^A user can send 20 test notifications per hour\. Retry in \d+ seconds?\.$/);
+  expect(lastSeconds()).toBeGreaterThan(3000);
 });
 
 test('SMS tests count toward the limit of SMS per day, also after the provider was created again; beyond it, returns 429', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sendDuringTransaction } from '../../support/database.ts';
 import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -186,6 +187,19 @@ test('returns 412 for an outdated If-Match and changes nothing', async () => {
   await user.api.put(path, { json: { recipient_email: 'b@example.com' } });
   expect((await user.api.put(path, { json: { recipient_email: 'c@example.com' }, headers: { 'If-Match': etag } })).status).toBe(412);
   expect((await user.api.get(path)).body.data.recipient_email).toBe('b@example.com');
+});
+
+// On the embedded database a request cannot wait for a transaction.
+test.runIf(process.env.TEST_DATABASE_URL)('returns 412 if another request changes the provider while this one waits', async () => {
+  const { id, path, etag } = await createProvider(user);
+  const { status } = await sendDuringTransaction(
+    service.database,
+    user.id,
+    (em) => em.execute(`update providers set version = version + 1 where id = ?`, [id], 'run'),
+    () => user.api.put(path, { json: { recipient_email: 'c@example.com' }, headers: { 'If-Match': etag } }),
+  );
+  expect(status).toBe(412);
+  expect((await user.api.get(path)).body.data.recipient_email).not.toBe('c@example.com');
 });
 
 test('If-Match compares the kind, the id and the version, but not the hash', async () => {

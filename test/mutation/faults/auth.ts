@@ -224,6 +224,27 @@ export const authFaults: Fault[] = [
       replace: '',
     },
     {
+      title: 'the current password can be guessed without a limit',
+      find: 'signIn.check(email, body.current, address)',
+      replace: 'signIn.check(email, body.current, `${address} ${performance.now()}`)',
+    },
+    {
+      title: 'a new password does not replace the old one',
+      find: '        await em.nativeUpdate(UserEntity, { id: caller.userId }, { passwordHash });\n',
+      replace: '        if (!passwordHash) return startSession(em, caller.userId);\n',
+    },
+    {
+      title: 'a sign-in does not wait for a change of the password',
+      find: ', { lockMode: LockMode.PESSIMISTIC_WRITE })',
+      replace: ', { lockMode: LockMode.NONE })',
+    },
+    {
+      title: 'signing out leaves the session in the cache',
+      find: 'deleted: true }, revokesCredentials: true, sessionToken: null }',
+      replace: 'deleted: true }, sessionToken: null }',
+      tests: ['test/auth/revocation.test.ts > without a notification'],
+    },
+    {
       title: 'signing out ends all sessions of the user',
       find: 'em.nativeDelete(SessionEntity, { id: sessionOf(caller).id })',
       replace: 'em.nativeDelete(SessionEntity, {})',
@@ -267,6 +288,24 @@ export const authFaults: Fault[] = [
       tests: ['test/accounts/delete-key.test.ts'],
     },
     {
+      title: 'the oldest keys are listed first',
+      find: "selectFrom(ApiKeyEntity).orderBy('id', 'desc')",
+      replace: "selectFrom(ApiKeyEntity).orderBy('id', 'asc')",
+      tests: ['test/accounts/list-keys.test.ts'],
+    },
+    {
+      title: 'a new key can be replayed, and so is stored',
+      find: "created: { name: 'API key', id: row.id }, containsSecret: true };",
+      replace: "created: { name: 'API key', id: row.id } };",
+      tests: ['test/db/idempotency.test.ts > repeated creation of a key'],
+    },
+    {
+      title: 'deleting a key deletes all keys of its user',
+      find: 'em.nativeDelete(ApiKeyEntity, { id: path.id })',
+      replace: 'em.nativeDelete(ApiKeyEntity, {})',
+      tests: ['test/accounts/delete-key.test.ts'],
+    },
+    {
       title: 'a key can delete any key of its user',
       find: 'if (caller.key && !(await',
       replace: 'if (caller.key && caller.userId < 0 && !(await',
@@ -299,6 +338,11 @@ export const authFaults: Fault[] = [
       title: 'everybody can sign up although sign-up is closed',
       find: 'if (!signupOpen) throw',
       replace: 'if (signupOpen === undefined) throw',
+    },
+    {
+      title: 'signing up with an address that is taken is an internal error',
+      find: 'if (userId === undefined) throw',
+      replace: 'if (userId === null) throw',
     },
   ]),
 ];

@@ -1,6 +1,8 @@
 import { type Fault, faultsIn } from '../fault.ts';
 
 const updateMonitor = ['test/monitoring/monitors/update-monitor.test.ts'];
+const updateProvider = ['test/monitoring/providers/update-provider.test.ts'];
+const testProvider = ['test/monitoring/providers/test-provider.test.ts'];
 const record = ['test/monitoring/engine/record.test.ts > before a user changed'];
 const beyond = ['test/websites/list-websites.test.ts > beyond the first 1,000'];
 
@@ -60,6 +62,116 @@ export const resourceFaults: Fault[] = [
       tests: updateMonitor,
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/providers/providers.handlers.ts', tests: updateProvider }, [
+    {
+      title: 'an update of a provider deletes the settings that it does not contain',
+      find: 'sql`settings || ${given.changes}::jsonb`',
+      replace: 'sql`${given.changes}::jsonb`',
+    },
+    {
+      title: 'the type of a provider can be changed',
+      find: '  if (given === undefined || given === stored) return;\n',
+      replace: '  if (given === undefined || stored) return;\n',
+    },
+    {
+      title: 'a provider gets settings of other types',
+      find: '        rejectFieldsOfOtherTypes(channels, provider.providerType, fields);\n',
+      replace: '',
+    },
+    {
+      title: 'an update of a provider ignores a version that was written in the meantime',
+      find: "updateProvider({ id, versions: allowedVersions('provider', id), changes })",
+      replace: "updateProvider({ id, versions: allowedVersions('provider', 0) && null, changes })",
+    },
+    {
+      title: 'a provider is deleted although another version was expected',
+      find: "deleteProvider({ id, versions: allowedVersions('provider', id) })",
+      replace: "deleteProvider({ id, versions: allowedVersions('provider', 0) && null })",
+      tests: ['test/monitoring/providers/delete-provider.test.ts'],
+    },
+    {
+      title: 'a provider can be tested 500 times per minute',
+      find: "'test-provider', 5, 60)",
+      replace: "'test-provider', 500, 60)",
+      tests: testProvider,
+    },
+    {
+      title: 'the limit of tests of a provider lasts for an hour',
+      find: "'test-provider', 5, 60)",
+      replace: "'test-provider', 5, 3600)",
+      tests: testProvider,
+    },
+    {
+      title: 'the limit of tests of a user ends after a minute',
+      find: "'test-user', 20, 3600)",
+      replace: "'test-user', 20, 60)",
+      tests: testProvider,
+    },
+    {
+      title: 'all users share the limit of tests',
+      find: 'enforceLimit(testsPerUser, String(userId),',
+      replace: "enforceLimit(testsPerUser, 'all',",
+      tests: testProvider,
+    },
+    {
+      title: 'a test is sent although the limit of messages is reached',
+      find: 'if (reached) throw limitReached(reached);',
+      replace: 'if (reached === null) throw limitReached(reached);',
+      tests: testProvider,
+    },
+    {
+      title: 'a failed test of a provider is an internal error',
+      find: "if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);",
+      replace: "if (!error) throw new ProblemError('delivery_failed', String(DeliveryFailed));",
+      tests: testProvider,
+    },
+  ]),
+  ...faultsIn(
+    {
+      file: 'src/monitoring/notifications/notifications.handlers.ts',
+      tests: ['test/monitoring/notifications/remove-notification.test.ts'],
+    },
+    [
+      {
+        title: 'a provider is removed from all monitors',
+        find: "    .where('monitor_id', '=', given.monitorId)\n    .where('provider_id'",
+        replace: "    .where('monitor_id', '<>', 0 * given.monitorId)\n    .where('provider_id'",
+      },
+      {
+        title: 'all providers are removed from a monitor',
+        find: "    .where('provider_id', '=', given.providerId)\n",
+        replace: "    .where('provider_id', '<>', 0 * given.providerId)\n",
+      },
+      {
+        title: 'the provider in the query is ignored if the body has another one',
+        find: '  if (inQuery !== undefined && inQuery !== providerId) throw new InvalidRequest([differentProvider]);\n',
+        replace: '',
+      },
+      {
+        title: 'removing a provider that is not assigned succeeds',
+        find: 'if (!removed) throw',
+        replace: 'if (removed === null) throw',
+      },
+      {
+        title: 'the list of assignments contains those of other monitors',
+        find: "selectFrom(NotificationEntity).where('monitor_id', '=', given.monitorId).orderBy",
+        replace: "selectFrom(NotificationEntity).where('monitor_id', '<>', 0 * given.monitorId).orderBy",
+        tests: ['test/monitoring/notifications/list-notifications.test.ts'],
+      },
+      {
+        title: 'an assignment that exists cannot be disabled',
+        find: "({ enabled: row.ref('excluded.enabled') })",
+        replace: "({ monitor_id: row.ref('excluded.monitor_id') })",
+        tests: ['test/monitoring/notifications/add-notification.test.ts'],
+      },
+      {
+        title: 'a monitor that is deleted while a provider is assigned to it is reported as a provider',
+        find: "String(error).includes('monitor_id_fkey') ?",
+        replace: "String(error).includes('no such constraint') ?",
+        tests: ['test/monitoring/notifications/add-notification.test.ts'],
+      },
+    ],
+  ),
   ...faultsIn({ file: 'src/monitoring/incidents/incidents.handlers.ts', tests: ['test/monitoring/incidents/list-incidents.test.ts'] }, [
     { title: 'incidents that began before the window are left out', find: 'resolved_at > (select', replace: 'started_at > (select' },
   ]),
