@@ -127,6 +127,24 @@ describe.each(Object.values(operations))('$id', (operation) => {
     });
 });
 
+test('of the declared headers only Idempotent-Replayed, and Retry-After of a delivery that is not configured, can be absent', () => {
+  const optional = Object.values(operations).flatMap(({ id, responses }) =>
+    Object.entries(responses).flatMap(([status, { headers = {} }]) =>
+      Object.keys(headers)
+        .filter((name) => !headers[name]?.required)
+        .map((name) => `${id} ${status} ${name}`),
+    ),
+  );
+  expect(optional.toSorted()).toEqual([
+    'addNotification 200 Idempotent-Replayed',
+    'addNotification 201 Idempotent-Replayed',
+    'createMonitor 201 Idempotent-Replayed',
+    'createProvider 201 Idempotent-Replayed',
+    'createWebsite 201 Idempotent-Replayed',
+    'testProvider 503 Retry-After',
+  ]);
+});
+
 async function prepare(operation: ContractOperation): Promise<Sender & { request: ValidRequest }> {
   const sender = { service, user: await service.createUser() };
   return { ...sender, request: await validRequest(operation.id, sender) };

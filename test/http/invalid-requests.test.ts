@@ -34,10 +34,12 @@ test.each([
 });
 
 test.each(['abc', '0', '-1', '1.0', '1e3', '0x1', '9007199254740993', '%20', '99999999999999999999'])(
-  'returns 422 for the id %s',
+  'returns 422 for the id %s of a monitor or a website',
   async (id) => {
-    const { status, body } = await user.api.get(`/api/monitors/${id}`);
-    expect([status, body.errors[0].name]).toEqual([422, 'id']);
+    for (const path of ['/api/monitors', '/api/v1/websites']) {
+      const { status, body } = await user.api.get(`${path}/${id}`);
+      expect([status, body.errors?.[0].name]).toEqual([422, 'id']);
+    }
   },
 );
 

@@ -1,6 +1,7 @@
 import type { Fault } from './fault.ts';
 import { alertFaults } from './faults/alerts.ts';
 import { authFaults } from './faults/auth.ts';
+import { contractFaults } from './faults/contract.ts';
 import { databaseFaults } from './faults/database.ts';
 import { engineFaults } from './faults/engine.ts';
 import { httpFaults } from './faults/http.ts';
@@ -13,6 +14,7 @@ export const faults: Fault[] = [
   ...engineFaults,
   ...alertFaults,
   ...authFaults,
+  ...contractFaults,
   ...databaseFaults,
   ...httpFaults,
   ...networkFaults,

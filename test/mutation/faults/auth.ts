@@ -18,7 +18,7 @@ export const authFaults: Fault[] = [
       title: 'a session never expires',
       find: ' || sessionExpiresAtMs(cached.caller.session) <= this.#now()',
       replace: '',
-      tests: ['test/auth/session.test.ts'],
+      tests: ['test/auth/expired-sessions.test.ts'],
     },
     { title: 'an expired key is accepted', find: '(expiresAtMs !== null && expiresAtMs <= this.#now())', replace: 'expiresAtMs === 0' },
     {
@@ -84,10 +84,10 @@ export const authFaults: Fault[] = [
       title: 'a busy session expires after seven days, because its last use is not stored',
       find: "this.#updateLastUsed(hash, cached, 'sessions', cached.caller.session.id);",
       replace: '',
-      tests: ['test/auth/session.test.ts'],
+      tests: ['test/auth/expired-sessions.test.ts'],
     },
   ]),
-  ...faultsIn({ file: 'src/auth/session.ts', tests: ['test/auth/session.test.ts'] }, [
+  ...faultsIn({ file: 'src/auth/session.ts', tests: ['test/auth/expired-sessions.test.ts'] }, [
     {
       title: 'a session that is not used lives for 30 days',
       find: 'session.lastUsedAtMs + 7 * day',

@@ -128,7 +128,7 @@ export const httpFaults: Fault[] = [
       title: 'the log contains the query string',
       find: '        path: ctx.path,',
       replace: '        path: ctx.url,',
-      tests: ['test/telemetry/redact.test.ts > query string'],
+      tests: ['test/telemetry/exposed-keys.test.ts > query string'],
     },
     {
       title: 'responses can be sniffed',

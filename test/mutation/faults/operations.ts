@@ -148,7 +148,7 @@ export const operationFaults: Fault[] = [
       replace: '',
     },
   ]),
-  ...faultsIn({ file: 'src/telemetry/redact.ts', tests: ['test/telemetry/redact.test.ts'] }, [
+  ...faultsIn({ file: 'src/telemetry/redact.ts', tests: ['test/telemetry/exposed-keys.test.ts'] }, [
     { title: 'the log contains API keys', find: "text.replace(apiKey, '$1****')", replace: 'text' },
     {
       title: 'the log contains percent-encoded API keys',

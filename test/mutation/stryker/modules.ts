@@ -20,7 +20,7 @@ export const modules = [
   'monitoring/alerts/alert-messages',
   'monitoring/alerts/choose-providers',
   'monitoring/channels/redact',
-  'monitoring/channels/sms-text',
+  'monitoring/channels/sms/sms-text',
   'monitoring/channels/test-message',
   'monitoring/checks/local-failure',
   'monitoring/engine/suspension-detector',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fitOneSegment } from '../../../src/monitoring/channels/sms/sms-text.ts';
+import { fitOneSegment } from '../../../../src/monitoring/channels/sms/sms-text.ts';
 
 const longText = 'Your website shop.example.com has been down since 10:00 and does not respond: ';
 
