@@ -36,6 +36,15 @@ test('keeps texts and arrays that are within their limits', () => {
   expect(cut(value, schema)).toEqual(value);
 });
 
+test('cuts a text to the longest of the allowed values, and keeps one without a limit', () => {
+  const text = 'x'.repeat(5000);
+  expect(cut(text, { enum: ['ab', 'c'] })).toBe('x'.repeat(8));
+  expect(cut(text, { type: 'string' })).toBe(text);
+  expect(cut(text, { type: 'integer' })).toBe('x'.repeat(4));
+});
+
+test('keeps null', () => expect(cut({ a: null }, { properties: { a: { type: 'string', maxLength: 1 } } })).toEqual({ a: null }));
+
 test('cuts an array to one item more than allowed, and its items', () => {
   const schema = { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 3 } };
   expect(cut(Array(5000).fill('x'.repeat(50)), schema)).toEqual(Array(3).fill('x'.repeat(10)));
@@ -57,4 +66,10 @@ test('keeps a field named __proto__ as a field', () => {
   const kept = cut(JSON.parse('{"__proto__":{"x":1},"constructor":1}'), { properties: {} }) as object;
   expect(Object.keys(kept)).toEqual(['__proto__', 'constructor']);
   expect(Object.getPrototypeOf(kept)).toBe(Object.prototype);
+  expect(Object.getOwnPropertyDescriptor(kept, 'constructor')).toEqual({
+    value: null,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
 });

@@ -104,13 +104,20 @@ describe('parameters', () => {
   });
 
   test('of the query are decoded, and unknown ones ignored', () => {
-    expect(read('readThing', { query: 'q=a%20b+1&size=5&x=1' })).toEqual({
+    expect(read('readThing', { query: 'q=a%20b+1&size=5&x=1' })).toStrictEqual({
       path: { id: 1 },
       query: { q: 'a b 1', size: 5 },
       header: {},
       body: undefined,
       url: { path: '/things', query: 'q=a%20b+1&size=5&x=1' },
     });
+  });
+
+  test('that are texts stay texts', () => expect(read('readThing', { query: 'q=true' }).query).toEqual({ q: 'true' }));
+
+  test('of one kind are not read from another', () => {
+    const request = { query: 'If-Match=1&If-Match=2&id=3&id=4', headers: { q: 'x', id: '7' } };
+    expect(read('readThing', request)).toMatchObject({ path: { id: 1 }, query: {}, header: {} });
   });
 
   test('of the query must not be repeated', () => {
@@ -258,6 +265,12 @@ describe('rules', () => {
     const body = jsonBody({ name: 5, count: 1, 'a/b~c': 'x' });
     const pointers = errorsOf('postJson', { body, rules }).map(({ pointer }) => pointer);
     expect([seen, pointers]).toEqual([[{ count: 1 }], ['/name', '/a~1b~0c']]);
+  });
+
+  test('report nothing about a field that violates the schema', () => {
+    const rules: AnyRules = () => ({ errors: [nameError], normalized: {} });
+    const codes = errorsOf('postJson', { body: jsonBody({ name: 'x'.repeat(21) }), rules }).map(({ code }) => code);
+    expect(codes).toEqual(['max_length']);
   });
 
   test('are not applied to a body that is no object', () => {

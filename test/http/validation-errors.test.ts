@@ -133,16 +133,16 @@ describe('a body with variants', () => {
   const schema = {
     type: 'object',
     discriminator: { propertyName: 'type' },
-    required: ['type'],
     oneOf: ['email', 'sms'].map((type) => ({
       properties: { type: { const: type }, to: {}, name: {} },
+      required: ['type'],
       additionalProperties: false,
     })),
   };
   const at = (pointer: string, code: string, message: string) => ({ in: 'body', pointer, code, message });
 
   test('requires the discriminator', () => {
-    expect(errorsOf('requestBody', schema, {}, declared)).toContainEqual(at('/type', 'required', 'is required'));
+    expect(errorsOf('requestBody', schema, {}, declared)).toEqual([at('/type', 'required', 'is required')]);
   });
 
   test('lists the variants', () => {
