@@ -42,7 +42,7 @@ afterAll(async () => {
   await receivers.close();
 });
 
-test(`returns no 500 and nothing outside the contract for ${total} mutated requests`, { timeout: 300_000 }, async () => {
+test(`returns no 500 and nothing outside the contract for ${total} mutated requests`, { timeout: 600_000 }, async () => {
   const rounds = roundsToRun();
   const changes = mutationsFor(seed, Math.max(...rounds) + roundSize);
   const statuses: Record<number, number> = {};
