@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { GuaranteeTable } from '../support/guarantee-table.ts';
 import RunRecorder from '../support/run-record.ts';
+import { slowestFirst } from '../support/slowest-first.ts';
 
 export default defineConfig({
   test: {
@@ -10,7 +11,17 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     reporters: ['default', new GuaranteeTable(23), new RunRecorder()],
     hookTimeout: 60_000,
-    // Some tests load the machine on purpose. With more files at a time they would distort each other's measurements.
-    maxWorkers: 2,
+    sequence: {
+      sequencer: slowestFirst(
+        'embedded-growth',
+        'embedded-database',
+        'killed-processes',
+        'database-outages',
+        'outage-logs',
+        'sustained-load',
+      ),
+    },
+    // Half of the time, the tests wait. With more files at a time they would distort each other's measurements.
+    maxWorkers: 3,
   },
 });
