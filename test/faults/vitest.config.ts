@@ -21,7 +21,7 @@ export default defineConfig({
         'sustained-load',
       ),
     },
-    // Half of the time, the tests wait. With more files at a time they would distort each other's measurements.
-    maxWorkers: 3,
+    // Some tests load the machine on purpose. With more files at a time they would distort each other's measurements.
+    maxWorkers: 2,
   },
 });
