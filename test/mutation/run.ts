@@ -21,11 +21,12 @@ const queue = interleave(selectFaults());
 const controls = new Map<string, Promise<string | undefined>>();
 const verdicts = new Map<Fault, Verdict>();
 const startMs = performance.now();
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1)); // The copies are removed at exit.
+// At exit the copies are removed and the record is written, also if the run is interrupted.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+process.once('exit', () => writeRecord(Object.fromEntries(faults.flatMap(recordEntry))));
 await Promise.all(Array.from({ length: Number(options.jobs ?? availableParallelism()) }, plantFaults));
 console.log(`\n${formatTable(verdicts)}\n${Math.round((performance.now() - startMs) / 1000)} s`);
 const problems = findProblems(faults, verdicts);
-writeRecord(Object.fromEntries(faults.flatMap(recordEntry)));
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 

@@ -86,11 +86,23 @@ describe('isPublic', () => {
     for (const address of ['10.2.0.1', '192.168.7.8', '127.0.0.1', 'fe80::1', '64:ff9b::10.1.2.3', '2002:a01:203::1'])
       expect(isPublic(address, allow), address).toBe(false);
   });
+
+  test.each([
+    ['10.0.0.7', '10.0.0.7', true],
+    ['10.0.0.7', '10.0.0.6', false],
+    ['fd00::7', 'fd00::7', true],
+    ['fd00::7', 'fd00::6', false],
+    ['::ffff:0:0/96', '10.0.0.7', true],
+    ['::ffff:0:0/95', '10.0.0.7', false],
+  ])('an allowed range %s contains %s: %s', (range, address, isAllowed) => {
+    expect(isPublic(address, parseRanges([range]))).toBe(isAllowed);
+  });
 });
 
 describe('literalAddress', () => {
   test.each([
     ['127.0.0.1', '127.0.0.1'],
+    ['0:0::1', '::1'],
     ['127.0.0.1.', '127.0.0.1'],
     ['2130706433', '127.0.0.1'],
     ['0x7f000001', '127.0.0.1'],

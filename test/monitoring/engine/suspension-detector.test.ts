@@ -43,6 +43,15 @@ test('tells when the last suspension ended', () => {
   expect(detector.resumedAtMs()).toBe(9000);
 });
 
+test('has no timer after it was stopped', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  new SuspensionDetector().stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('calls back without being asked', async () => {
   const onResume = vi.fn();
   startDetector(onResume);

@@ -3,7 +3,8 @@ import { modules } from './modules.ts';
 export default {
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],
-  vitest: { configFile: 'test/mutation/stryker/vitest.config.ts', related: false },
+  // Only the tests that import a module run for it.
+  vitest: { configFile: 'test/mutation/stryker/vitest.config.ts', related: true },
   mutate: modules.map((module) => `src/${module}.ts`),
   // Only what has changed since the last run is mutated again.
   incremental: true,
