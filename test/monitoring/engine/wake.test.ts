@@ -86,6 +86,31 @@ test('engine and dispatcher are woken when the lost connection for notifications
   expect(woken.sort()).toEqual(['dispatcher', 'engine']);
 });
 
+describe('a request tells the engines of all processes that it', () => {
+  const monitor = { url: 'https://example.com', interval: 3600 };
+  const put = (path: string, json: object) => user.api.put(path, { json });
+
+  test.each([
+    ['creates a monitor', { ...monitor, is_active: false }, () => createMonitor(user, monitor)],
+    ['resumes a monitor', { ...monitor, is_active: false }, (path: string) => put(path, { is_active: true })],
+    ['shortens the interval of a monitor', monitor, (path: string) => put(path, { interval: 30 })],
+    ['checks a monitor now', monitor, (path: string) => user.api.post(`${path}/check`)],
+  ])('%s', async (_, existing, send) => {
+    const { path } = await createMonitor(user, existing);
+    const received: string[] = [];
+    await database.listen('work_available', { onNotification: (payload) => received.push(payload), onReconnect() {} });
+    /** Notifications arrive in the order of their transactions. */
+    const barrier = async (name: string) => {
+      await database.asEngine((em) => em.execute(`select pg_notify('work_available', '${name}')`));
+      await expect.poll(() => received, { timeout: 15_000 }).toContain(name);
+    };
+    await barrier('before');
+    await send(path);
+    await barrier('after');
+    expect(received.slice(received.indexOf('before'))).toEqual(['before', 'engine', 'after']);
+  });
+});
+
 describe('engine', () => {
   let target: WebServer;
 

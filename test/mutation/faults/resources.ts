@@ -47,7 +47,7 @@ export const resourceFaults: Fault[] = [
       title: 'engines are not told of a new monitor',
       find: 'maximum: maxMonitors }, insert, wakeEngine({}));',
       replace: 'maximum: maxMonitors }, insert);',
-      tests: ['test/monitoring/engine/wake.test.ts'],
+      tests: ['test/monitoring/engine/wake.test.ts > creates a monitor'],
     },
     {
       title: 'the filter by status is ignored',
