@@ -138,6 +138,8 @@ test('a provider that gets a message, or whose user is suspended, does not wait'
   expect(await isLeased(alert)).toBe(true);
   await inTransaction((query) => releaseAlerts(query, [alert]));
   const again = await leaseOne();
+  await queue('another alert', { incident: await openIncident() });
+  expect(await waiting()).toHaveLength(1);
   await database.asEngine((em) => em.execute('select operator_set_suspended(?, true)', [user.id]));
   expect([await waiting(), await isLeased(again)]).toEqual([[], false]);
 });
