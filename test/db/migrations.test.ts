@@ -119,81 +119,83 @@ const backends = [
 // Creating a database takes seconds, so the tests of each backend share one. Each leaves it as the next one needs it: first
 // empty, then migrated.
 describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $backend', ({ createEmpty }) => {
-  let database: OwnedDatabase;
+  describe('one after the other', { shuffle: false }, () => {
+    let database: OwnedDatabase;
 
-  beforeAll(async () => {
-    database = await createEmpty();
-  });
-  afterAll(() => database.close());
+    beforeAll(async () => {
+      database = await createEmpty();
+    });
+    afterAll(() => database.close());
 
-  const exists = async (table: string) => (await database.query(`select from pg_tables where tablename = '${table}'`)).length > 0;
+    const exists = async (table: string) => (await database.query(`select from pg_tables where tablename = '${table}'`)).length > 0;
 
-  test('a migration that fails stores no checksum', async () => {
-    // The migrator records a migration after its statements, so this fails after the checksum was inserted.
-    await database.query(
-      `create table migrations (id serial primary key, name varchar(255), executed_at timestamptz default now(), check (name <> '0001_baseline'))`,
-    );
-    await expect(database.migrate()).rejects.toThrow(/^The migration 0001_baseline failed and was rolled back: .*migrations_name_check/s);
-    expect([await exists('migration_checksums'), await exists('websites')]).toEqual([false, false]);
-    await database.query('drop table migrations');
-  });
+    test('a migration that fails stores no checksum', async () => {
+      // The migrator records a migration after its statements, so this fails after the checksum was inserted.
+      await database.query(
+        `create table migrations (id serial primary key, name varchar(255), executed_at timestamptz default now(), check (name <> '0001_baseline'))`,
+      );
+      await expect(database.migrate()).rejects.toThrow(/^The migration 0001_baseline failed and was rolled back: .*migrations_name_check/s);
+      expect([await exists('migration_checksums'), await exists('websites')]).toEqual([false, false]);
+      await database.query('drop table migrations');
+    });
 
-  test('a migration whose checksum cannot be stored does not run', async () => {
-    await database.query('create table migration_checksums (name text primary key, checksum text not null check (checksum is null))');
-    await expect(database.migrate()).rejects.toThrow('migration_checksums_checksum_check');
-    expect(await exists('websites')).toBe(false);
-    expect((await database.plan()).pending).toEqual(migrationNames);
-    await database.query('drop table migration_checksums');
-  });
+    test('a migration whose checksum cannot be stored does not run', async () => {
+      await database.query('create table migration_checksums (name text primary key, checksum text not null check (checksum is null))');
+      await expect(database.migrate()).rejects.toThrow('migration_checksums_checksum_check');
+      expect(await exists('websites')).toBe(false);
+      expect((await database.plan()).pending).toEqual(migrationNames);
+      await database.query('drop table migration_checksums');
+    });
 
-  test('the checksum of each migration is stored, and the next start accepts it', async () => {
-    expect(await database.migrate()).toEqual(migrationNames);
-    const expected = migrationNames.map((name) => ({ name, checksum: checksumOf(name) }));
-    expect(await database.query('select name, checksum from migration_checksums order by name')).toEqual(expected);
-    expect(await database.migrate()).toEqual([]);
-    expect(await database.plan()).toEqual({ pending: [], unknown: [] });
-  });
+    test('the checksum of each migration is stored, and the next start accepts it', async () => {
+      expect(await database.migrate()).toEqual(migrationNames);
+      const expected = migrationNames.map((name) => ({ name, checksum: checksumOf(name) }));
+      expect(await database.query('select name, checksum from migration_checksums order by name')).toEqual(expected);
+      expect(await database.migrate()).toEqual([]);
+      expect(await database.plan()).toEqual({ pending: [], unknown: [] });
+    });
 
-  test('migrate and migrate --plan reject a migration that was changed after it ran', async () => {
-    const original = checksumOf('0001_baseline');
-    const store = (checksum: string) =>
-      database.query(`update migration_checksums set checksum = '${checksum}' where name = '0001_baseline'`);
-    await store('0123456789abcdef');
-    const error = `The migration 0001_baseline was changed after it ran on this database (checksum ${original}, expected 0123456789abcdef). Restore the original file.`;
-    await expect(database.migrate()).rejects.toThrow(new Error(error));
-    await expect(database.plan()).rejects.toThrow(new Error(error));
-    await store(original);
-    expect(await database.migrate()).toEqual([]);
-  });
+    test('migrate and migrate --plan reject a migration that was changed after it ran', async () => {
+      const original = checksumOf('0001_baseline');
+      const store = (checksum: string) =>
+        database.query(`update migration_checksums set checksum = '${checksum}' where name = '0001_baseline'`);
+      await store('0123456789abcdef');
+      const error = `The migration 0001_baseline was changed after it ran on this database (checksum ${original}, expected 0123456789abcdef). Restore the original file.`;
+      await expect(database.migrate()).rejects.toThrow(new Error(error));
+      await expect(database.plan()).rejects.toThrow(new Error(error));
+      await store(original);
+      expect(await database.migrate()).toEqual([]);
+    });
 
-  test('migrate and migrate --plan reject a database with a migration but without its checksum', async () => {
-    await database.query('alter table migration_checksums rename to lost');
-    const error =
-      'The migration 0001_baseline ran on this database, but its row in migration_checksums is missing. Restore a complete backup.';
-    await expect(database.migrate()).rejects.toThrow(new Error(error));
-    await expect(database.plan()).rejects.toThrow(new Error(error));
-    await database.query('alter table lost rename to migration_checksums');
-    expect(await database.migrate()).toEqual([]);
-  });
+    test('migrate and migrate --plan reject a database with a migration but without its checksum', async () => {
+      await database.query('alter table migration_checksums rename to lost');
+      const error =
+        'The migration 0001_baseline ran on this database, but its row in migration_checksums is missing. Restore a complete backup.';
+      await expect(database.migrate()).rejects.toThrow(new Error(error));
+      await expect(database.plan()).rejects.toThrow(new Error(error));
+      await database.query('alter table lost rename to migration_checksums');
+      expect(await database.migrate()).toEqual([]);
+    });
 
-  test('migrate and migrate --plan reject a database that was not created by the baseline', async () => {
-    await database.query(`update migrations set name = '0001_users_keys' where name = '0001_baseline'`);
-    await database.query(`insert into migrations (name) values ('0002_engine')`);
-    const found = ['0001_users_keys', '0002_engine', ...migrationNames.slice(1)].toSorted().join(', ');
-    const error = `This version cannot upgrade the database. It has the migrations ${found}, but not 0001_baseline. Use an empty database.`;
-    await expect(database.migrate()).rejects.toThrow(new Error(error));
-    await expect(database.plan()).rejects.toThrow(new Error(error));
-    await database.query(`delete from migrations where name = '0002_engine'`);
-    await database.query(`update migrations set name = '0001_baseline' where name = '0001_users_keys'`);
-    expect(await database.migrate()).toEqual([]);
-  });
+    test('migrate and migrate --plan reject a database that was not created by the baseline', async () => {
+      await database.query(`update migrations set name = '0001_users_keys' where name = '0001_baseline'`);
+      await database.query(`insert into migrations (name) values ('0002_engine')`);
+      const found = ['0001_users_keys', '0002_engine', ...migrationNames.slice(1)].toSorted().join(', ');
+      const error = `This version cannot upgrade the database. It has the migrations ${found}, but not 0001_baseline. Use an empty database.`;
+      await expect(database.migrate()).rejects.toThrow(new Error(error));
+      await expect(database.plan()).rejects.toThrow(new Error(error));
+      await database.query(`delete from migrations where name = '0002_engine'`);
+      await database.query(`update migrations set name = '0001_baseline' where name = '0001_users_keys'`);
+      expect(await database.migrate()).toEqual([]);
+    });
 
-  test('a migration of a newer version is accepted, whatever its checksum', async () => {
-    await database.query(`insert into migrations (name) values ('9999_next')`);
-    await database.query(`insert into migration_checksums (name, checksum) values ('9999_next', '0123456789abcdef')`);
-    expect(await database.migrate()).toEqual([]);
-    expect(await database.plan()).toEqual({ pending: [], unknown: ['9999_next'] });
-    expect(await database.isReady()).toBe(true);
+    test('a migration of a newer version is accepted, whatever its checksum', async () => {
+      await database.query(`insert into migrations (name) values ('9999_next')`);
+      await database.query(`insert into migration_checksums (name, checksum) values ('9999_next', '0123456789abcdef')`);
+      expect(await database.migrate()).toEqual([]);
+      expect(await database.plan()).toEqual({ pending: [], unknown: ['9999_next'] });
+      expect(await database.isReady()).toBe(true);
+    });
   });
 });
 

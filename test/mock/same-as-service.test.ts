@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
 import { readConfig } from '../../src/config/config.ts';
@@ -28,13 +28,16 @@ afterAll(async () => {
   await Promise.all([mock.stop(), service.stop(), mail.close()]);
 });
 
-test.each(samples)('both return $status: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
-  const response = await serviceClients[as].request(method, path, options);
-  expect(response.status).toBe(status);
-  // The client sends the new cookie from now on, as a browser does.
-  const [cookie = ''] = response.headers.get('Set-Cookie')?.split(';') ?? [];
-  if (as === 'session' && cookie !== '') serviceClients.session = new ApiClient(service.url, { Cookie: cookie });
-  expect((await mockClients[as].request(method, path, options)).status).toBe(status);
+// Each request relies on what the earlier ones have created.
+describe('one request after the other', { shuffle: false }, () => {
+  test.each(samples)('both return $status: $method $path ($operation, $as)', async ({ status, method, path, as, options }) => {
+    const response = await serviceClients[as].request(method, path, options);
+    expect(response.status).toBe(status);
+    // The client sends the new cookie from now on, as a browser does.
+    const [cookie = ''] = response.headers.get('Set-Cookie')?.split(';') ?? [];
+    if (as === 'session' && cookie !== '') serviceClients.session = new ApiClient(service.url, { Cookie: cookie });
+    expect((await mockClients[as].request(method, path, options)).status).toBe(status);
+  });
 });
 
 test('there are at least 50 samples, including a successful one for every operation', () => {

@@ -40,7 +40,7 @@ const findKey = (text: string) => /stkp_[0-9A-Za-z]{36}/.exec(text)?.[0];
 const get = (url: string, key: string) => fetch(url, { headers: { Authorization: `Bearer ${key}` } });
 
 // Each start continues with the data of the one before.
-describe('three starts on one data directory', () => {
+describe('three starts on one data directory', { shuffle: false }, () => {
   let folder: string;
   let service: RunningProcess;
   let url: string;
