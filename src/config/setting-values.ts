@@ -151,7 +151,7 @@ function isAddressOrRange(entry: string): boolean {
   const [address = '', bits, rest] = entry.split('/');
   const family = isIP(address);
   if (family === 0 || address.includes('%') || rest !== undefined) return false;
-  // The libraries reject or misread other IPv6 addresses that end like IPv4: ::192.0.2.0/120 would be all of IPv4.
+  // The libraries reject or misread other IPv6 addresses that end like IPv4: ::192.0.2.0/96 would be all of IPv4.
   if (family === 6 && address.includes('.') && !/^::ffff:/i.test(address)) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
