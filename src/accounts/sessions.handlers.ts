@@ -2,12 +2,12 @@ import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { components, operations } from '../../generated/types/monitoring.ts';
 import { hashKey } from '../auth/api-key.ts';
-import type { Caller } from '../auth/caller.ts';
+import { type Caller, revokedCredential } from '../auth/caller.ts';
 import { hashPassword } from '../auth/passwords.ts';
 import { newSessionToken, sessionExpiresAtMs } from '../auth/session.ts';
 import { type CheckedUser, type SignIn, wrongCredentials } from '../auth/sign-in.ts';
 import type { Database } from '../db/database.ts';
-import { prepareRead } from '../db/rows.ts';
+import { prepareSelect } from '../db/rows.ts';
 import { type Query, queryInTransaction } from '../db/statement.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { InvalidRequest } from '../errors.ts';
@@ -17,7 +17,7 @@ import { UserEntity } from './user.entity.ts';
 
 type SessionOperations = Pick<operations, 'createSession' | 'showSession' | 'deleteSession' | 'changePassword'>;
 
-const readUser = prepareRead(UserEntity);
+const selectUser = prepareSelect(UserEntity);
 
 export function sessionHandlers({ database, signIn }: { database: Database; signIn: SignIn }): Handlers<SessionOperations, UserDatabase> {
   return {
@@ -56,6 +56,13 @@ export function sessionHandlers({ database, signIn }: { database: Database; sign
 }
 
 const wrongCurrentPassword = { in: 'body', pointer: '/current', code: 'wrong_password', message: 'is not the current password' } as const;
+
+/** The user may have been deleted since the session was checked, or while it was cached. */
+async function readUser(db: { query: Query }, id: number) {
+  const [[user]] = await db.query(selectUser({ id }));
+  if (!user) throw revokedCredential('session');
+  return user;
+}
 
 /** Whether the password is still the one that was checked. It stays so until the end of the transaction. */
 async function hasPassword(em: SqlEntityManager, { id, passwordHash }: CheckedUser): Promise<boolean> {

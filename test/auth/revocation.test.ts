@@ -117,6 +117,21 @@ test('every process rejects a deleted user within 1 second: key, session and pas
   expect((await second.anonymous.post('/api/session', { json: { email: deleted.email, password } })).status).toBe(401);
 });
 
+test('a session that a process still has cached is rejected if its user was deleted', async () => {
+  const isolated = await startAnother({ receivesNotifications: false });
+  const deleted = await first.createUser(password);
+  const headers = await signIn(isolated, deleted.email);
+  const show = () => isolated.anonymous.get('/api/session', { headers });
+  expect((await show()).status).toBe(200);
+  await deleteUser(first.database, deleted.id);
+  const shown = await show();
+  const changed = await isolated.anonymous.put('/api/session/password', { json: { current: password, new: 'another password' }, headers });
+  expect([shown, changed].map(({ status, body }) => [status, body.code])).toEqual([
+    [401, 'invalid_session'],
+    [401, 'invalid_session'],
+  ]);
+});
+
 test('a busy key is not looked up at every request', async () => {
   const { key } = await createKey();
   let lookups = 0;

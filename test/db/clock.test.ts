@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Authenticator } from '../../src/auth/authenticator.ts';
 import { type MovableDatabase, migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { entities } from '../../src/entities.ts';
@@ -40,6 +40,7 @@ describe('the clock of the database', () => {
     expect(await authenticate()).toMatchObject({ userId: user.id });
 
     await database.moveClock(2 * dayMs);
+    onTestFinished(() => database.moveClock(0));
     expect(Math.abs(database.now() - Date.now() - 2 * dayMs)).toBeLessThan(10 * second);
     await expect(authenticate()).rejects.toThrow(/expired|revoked/);
     const again = await user.api.post('/api/keys', { json: { name: 'Past', scopes: ['monitors:read'], expires_at } });

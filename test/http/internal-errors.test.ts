@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { plainError } from '../../src/telemetry/log.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -50,10 +50,13 @@ test('the log contains the error of a statement, but none of its values', async 
 });
 
 test('returns 503 with Retry-After while the database is unavailable, and /readyz fails', async () => {
-  await service.database.close();
-  const { status, headers, body } = await user.api.get('/api/monitors');
+  const unavailable = await startService();
+  onTestFinished(() => unavailable.stop());
+  const { api } = await unavailable.createUser();
+  await unavailable.database.close();
+  const { status, headers, body } = await api.get('/api/monitors');
   expect([status, body.code, headers.get('Retry-After')]).toEqual([503, 'unavailable', '2']);
   expect(body.detail).toBe('The database is unavailable. Retry in 2 seconds.');
-  expect((await service.anonymous.get('/readyz')).status).toBe(503);
-  expect((await service.anonymous.get('/healthz')).status).toBe(200);
+  expect((await unavailable.anonymous.get('/readyz')).status).toBe(503);
+  expect((await unavailable.anonymous.get('/healthz')).status).toBe(200);
 });

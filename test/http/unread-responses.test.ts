@@ -7,7 +7,6 @@ import { UnreadResponses } from '../../src/http/unread-responses.ts';
 const responseBytes = 60_000_000;
 const sockets: Socket[] = [];
 let server: Server;
-let closed: number[];
 
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -15,15 +14,15 @@ afterEach(() => {
 });
 
 /** Serves large responses, and collects the numbers of the requests whose response was abandoned. */
-async function serve(unread: UnreadResponses): Promise<number> {
-  closed = [];
+async function serve(unread: UnreadResponses): Promise<{ port: number; closed: number[] }> {
+  const closed: number[] = [];
   server = createServer((request, response) => {
     unread.watch(response);
     response.on('close', () => !response.writableFinished && closed.push(Number(request.url?.slice(1))));
     response.end(Buffer.alloc(responseBytes));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+  return { port: (server.address() as AddressInfo).port, closed };
 }
 
 function requestWithoutReading(port: number, number: number) {
@@ -35,20 +34,20 @@ function requestWithoutReading(port: number, number: number) {
 }
 
 test('abandons a response that is not read in time', async () => {
-  const port = await serve(new UnreadResponses({ timeoutMs: 500, maxBytes: Number.MAX_SAFE_INTEGER }));
+  const { port, closed } = await serve(new UnreadResponses({ timeoutMs: 500, maxBytes: Number.MAX_SAFE_INTEGER }));
   requestWithoutReading(port, 1);
   await expect.poll(() => closed, { timeout: 10_000 }).toEqual([1]);
 });
 
 test('does not abandon a response that is read', async () => {
-  const port = await serve(new UnreadResponses({ timeoutMs: 30_000, maxBytes: responseBytes * 2 }));
+  const { port, closed } = await serve(new UnreadResponses({ timeoutMs: 30_000, maxBytes: responseBytes * 2 }));
   const response = await fetch(`http://127.0.0.1:${port}/1`);
   expect((await response.arrayBuffer()).byteLength).toBe(responseBytes);
   expect(closed).toEqual([]);
 });
 
 test('abandons the oldest responses when too many bytes wait', async () => {
-  const port = await serve(new UnreadResponses({ timeoutMs: 60_000, maxBytes: responseBytes * 2.5 }));
+  const { port, closed } = await serve(new UnreadResponses({ timeoutMs: 60_000, maxBytes: responseBytes * 2.5 }));
   for (const number of [1, 2, 3, 4]) {
     requestWithoutReading(port, number);
     await expect.poll(() => sockets.at(-1)?.bytesWritten, { timeout: 10_000 }).toBeGreaterThan(0);

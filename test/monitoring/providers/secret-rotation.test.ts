@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createUser } from '../../../src/accounts/users.ts';
 import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -20,6 +20,9 @@ beforeAll(async () => {
   database = await createDatabase();
   users = [];
   for (const name of ['ada', 'grace']) users.push((await createUser(database, `${name}@example.com`, undefined)) ?? 0);
+});
+afterEach(async () => {
+  for (const user of users) await database.asUser(user, (em) => em.execute('delete from providers', [], 'run'));
 });
 afterAll(() => database.close());
 
@@ -117,8 +120,6 @@ test('reports what it cannot decrypt, leaves it unchanged, and continues', async
   }
   // The second part names the key.
   expect(after.find((row) => row.id === id)?.encrypted.split('.')[1]).toBe(newer.newestKey);
-  await database.asUser(users[0] ?? 0, (em) => em.execute('delete from providers where id = ?', [unknown], 'run'));
-  await database.asUser(users[1] ?? 0, (em) => em.execute('delete from providers where id = ?', [moved], 'run'));
 });
 
 test('does not overwrite a secret that changes after it was read', async () => {

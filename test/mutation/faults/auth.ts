@@ -214,6 +214,12 @@ export const authFaults: Fault[] = [
       tests: ['test/auth/revocation.test.ts > without a notification'],
     },
     {
+      title: 'a session of a deleted user gets another response than 401',
+      find: "if (!user) throw revokedCredential('session');",
+      replace: 'if (!user) throw new InvalidRequest([]);',
+      tests: revocation,
+    },
+    {
       title: 'a session that began with the old password survives its change',
       find: 'if (!(await hasPassword(em, user))) throw wrongCredentials();',
       replace: '',
