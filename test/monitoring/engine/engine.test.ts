@@ -106,9 +106,11 @@ test('results that cannot be written are written when the database is back, with
 test('runs no more checks at once than its concurrency', async () => {
   await createDue(20);
   const batches: number[] = [];
+  const pinged = new Set<string>();
   const engine = createEngine(
     (addresses, requests) => {
       batches.push(addresses.length);
+      for (const address of addresses) pinged.add(address);
       return respond(addresses, requests);
     },
     { concurrency: 5 },
@@ -116,7 +118,8 @@ test('runs no more checks at once than its concurrency', async () => {
   engine.start();
   try {
     // Checks that start within 50 ms are pinged together, so a batch is as large as the number of checks that run.
-    await expect.poll(() => batches.reduce((sum, size) => sum + size, 0), { timeout: 20_000 }).toBe(20);
+    // On a slow machine a check can be repeated.
+    await expect.poll(() => pinged.size, { timeout: 20_000 }).toBe(20);
     expect(Math.max(...batches)).toBeLessThanOrEqual(5);
   } finally {
     await engine.stop();
