@@ -47,7 +47,8 @@ guarantee(
     honestAgent.destroy();
     expect(new Set(reads)).toEqual(new Set([200]));
     expect(statuses[201]).toBeGreaterThan(0);
-    expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
+    // On a slow machine, an attacker may have to wait too long for one of the few connections.
+    expect(Object.keys(statuses).filter((status) => !['201', '429', '503'].includes(status))).toEqual([]);
 
     const api = service.as(honest);
     const headers = { 'Idempotency-Key': 'large' };

@@ -220,6 +220,14 @@ export const authFaults: Fault[] = [
       tests: revocation,
     },
     {
+      title: 'a transaction is open while the new password is hashed',
+      find: `const passwordHash = await hashPassword(body.new, { userId: caller.userId });
+      return db.transaction(async (em) => {`,
+      replace: `return db.transaction(async (em) => {
+        const passwordHash = await hashPassword(body.new, { userId: caller.userId });`,
+      tests: ['test/auth/hashing-without-transaction.test.ts > PUT /api/session/password'],
+    },
+    {
       title: 'a session that began with the old password survives its change',
       find: 'if (!(await hasPassword(em, user))) throw wrongCredentials();',
       replace: '',

@@ -2,6 +2,7 @@ import { expect, vi } from 'vitest';
 import { Deployment, type RunningService } from '../../faults/support/deployment.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import type { RunningProcess } from '../../support/process.ts';
+import { expectWithin, startStopwatch } from '../../support/stall.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 import { AcknowledgedWrites } from './acknowledged-writes.ts';
 import { PatroniCluster } from './patroni.ts';
@@ -44,7 +45,8 @@ export class FailoverTrial {
   }
 
   /**
-   * Kills or freezes the primary while checks and writes are in progress. Resolves once the service has reported every incident
+   * Kills or freezes the primary while checks and writes are in progress. Expects that the service writes within 5 seconds of the
+   * promotion. Resolves once the service has reported every incident
    * and every recovery, and the old primary is a replica.
    */
   async failOver(how: 'kill' | 'freeze'): Promise<string> {
@@ -55,9 +57,15 @@ export class FailoverTrial {
     const promotion = this.#cluster.waitForPromotion(old).then(() => performance.now());
     const primary = await this.#cluster.waitForPrimary(old);
     const writableMs = performance.now();
+    const sinceWritable = startStopwatch();
     const promotedMs = await promotion;
-    // The service needs less than 5 seconds. The rest is for a slow machine.
-    const acknowledgedMs = await Promise.all(this.#loads.map((load) => load.waitForAcknowledgement(lostMs, 15_000)));
+    const acknowledgedMs = await Promise.all(
+      this.#loads.map(async (load) => {
+        const ms = await load.waitForAcknowledgement(lostMs, 60_000);
+        expectWithin(5, sinceWritable());
+        return ms;
+      }),
+    );
 
     if (how === 'kill') old.start();
     else old.thaw();
