@@ -15,7 +15,9 @@ export default defineConfig({
     exclude: ['test/abuse/**', 'test/faults/**', 'test/operations/**', 'test/browser/**', ...contractFiles],
     // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
-    sequence: { sequencer: slowestFirst('serve', 'user', 'migrations', 'every-operation') },
+    sequence: {
+      sequencer: slowestFirst('serve-postgres', 'serve', 'user', 'killed-worker', 'local-failures', 'migrations', 'every-operation'),
+    },
     reporters: ['default', new RunRecorder()],
     globalSetup: 'test/support/global-setup.ts',
     // Modules are loaded and compiled once per worker instead of once per file, which takes a third of the time. Test files
