@@ -66,7 +66,7 @@ if (import.meta.main) {
   const current = await bundleContract();
   const files = apis.map(releasedFile);
   // There are no released files before the first release.
-  const released = files.every(existsSync) ? files : [];
+  const released = files.some(existsSync) ? files : [];
   const found = objections(
     released.map((file) => JSON.parse(readFileSync(file, 'utf8'))),
     current,

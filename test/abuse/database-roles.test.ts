@@ -90,7 +90,9 @@ async function superuserUrls(): Promise<string[]> {
   try {
     await client.connect();
     return [url.href];
-  } catch {
+  } catch (error) {
+    // The server of a developer may have another superuser. CI starts its own.
+    if (process.env.CI) throw error;
     return [];
   } finally {
     await client.end();

@@ -29,6 +29,7 @@ guarantee(
       }
     }
     const nginx = findNginx();
+    if (!nginx && process.env.CI) throw new Error('The proxy of deploy/nginx.conf is not tested, because that requires nginx.');
     if (nginx) {
       const service = await startAbusedService({ users: 0, settings: { TRUSTED_PROXIES: 'loopback' } });
       const port = Number(new URL(service.url).port);

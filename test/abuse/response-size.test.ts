@@ -8,7 +8,7 @@ import { peakMemory, resetPeakMemory } from './support/measure.ts';
 import { type AbusedService, startAbusedService } from './support/service.ts';
 
 const maxBytes = 2 * 1024 * 1024;
-const clients = 60;
+const clients = 40;
 /** More for each connection than the buffers of the operating system take, which is about 10 MB. */
 const responsesPerClient = 12;
 

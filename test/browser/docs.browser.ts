@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
+import { operations as contractOperations } from '../support/contract-operations.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { launchBrowser, overflow, visit } from './browser.ts';
 
@@ -60,7 +61,9 @@ describe.each(['websites', 'monitoring'])('the API reference of %s', (name) => {
         `${service.url}/docs/${name}`,
         async (page) => {
           await operations(page).first().waitFor();
-          for (const block of await operations(page).all()) {
+          const blocks = await operations(page).all();
+          expect(blocks).toHaveLength(Object.values(contractOperations).filter(({ api }) => api === name).length);
+          for (const block of blocks) {
             await block.locator('.opblock-summary-control').click();
             await block.locator('.try-out__btn').click();
             await block.locator('.execute').waitFor();

@@ -39,6 +39,7 @@ for (const seed of seeds) {
     reporters: [['default', { summary: false }], collector],
     sequence,
   });
+  for (const error of vitest.state.getUnhandledErrors()) record(`an error outside of every test: ${error}`, 'failed');
   await vitest.close();
   console.log(`Order ${seed}: ${Math.round((performance.now() - start) / 1000)} s`);
 }

@@ -1,7 +1,10 @@
 /** Checks of the whole project that catch what no test runs into. The command fails with the fault, and succeeds without it. */
 export const checks = {
-  typecheck: ['npm', 'run', '--silent', 'typecheck'],
-  'alerting rules': ['promtool', 'test', 'rules', 'test/operations/alerting-rules.yml'],
+  typecheck: { command: ['npm', 'run', '--silent', 'typecheck'], reads: ['tsconfig.json'] },
+  'alerting rules': {
+    command: ['promtool', 'test', 'rules', 'test/operations/alerting-rules.yml'],
+    reads: ['test/operations/alerting-rules.yml'],
+  },
 } as const;
 
 export type Check = keyof typeof checks;

@@ -1,7 +1,7 @@
 // Which faults were judged, and with what content of their files, so that CI plants only those of changed files again.
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Fault, testFilesOf } from './fault.ts';
+import { checks, type Fault, testFilesOf } from './fault.ts';
 
 const recordFile = 'test/mutation/judged.json';
 
@@ -17,8 +17,10 @@ export function writeRecord(record: JudgedFaults) {
   writeFileSync(recordFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 }
 
-/** Changes when the fault, its file or one of its tests does. */
+/** Changes when the fault, its file, one of its tests or what its check reads does. What the tests share is not part of it. */
 export function digestOf(fault: Fault): string {
-  const files = [fault.file, ...testFilesOf(fault)].map((file) => readFileSync(file, 'utf8'));
+  const read = fault.check ? checks[fault.check].reads : [];
+  // A test file that does not exist is reported when the fault is planted.
+  const files = [fault.file, ...testFilesOf(fault), ...read].map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : ''));
   return hash('sha256', JSON.stringify([fault, files])).slice(0, 16);
 }

@@ -36,7 +36,8 @@ export function findProblems(all: readonly Fault[], verdicts: ReadonlyMap<Fault,
 /** Returns why a fault makes the run fail. */
 export function problemOf({ title, survives }: Fault, verdict: Verdict): string | undefined {
   if (verdict.kind === 'invalid') return `"${title}" could not be judged: ${verdict.reason}`;
-  if (verdict.kind === 'survived' && survives === undefined) return `"${title}" survives. Add a test that catches it.`;
+  if (verdict.kind === 'survived' && survives === undefined)
+    return `"${title}" survives. Add a test that catches it, or say in "survives" why none can.`;
   if (verdict.kind === 'caught' && survives !== undefined) return `"${title}" is listed as a survivor, but "${verdict.by}" catches it.`;
   return undefined;
 }

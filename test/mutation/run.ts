@@ -16,7 +16,12 @@ const { values: options } = parseArgs({ options: { only: { type: 'string' }, cha
 const record = readRecord();
 /** Taken before the run, because somebody may edit the files meanwhile. */
 const digests = new Map(faults.map((fault) => [fault, digestOf(fault)]));
-const queue = interleave(selectFaults());
+const selected = selectFaults();
+if (selected.length === 0 && options.only !== undefined && !options.changed) {
+  console.error(`No fault has "${options.only}" in its title or file.`);
+  process.exit(1);
+}
+const queue = interleave(selected);
 /** The error of each selection of tests without a fault. */
 const controls = new Map<string, Promise<string | undefined>>();
 const verdicts = new Map<Fault, Verdict>();
@@ -66,7 +71,7 @@ async function plantFaults(): Promise<void> {
   for (let fault = queue.shift(); fault; fault = queue.shift()) {
     const verdict = await plantFault(runner, fault);
     verdicts.set(fault, verdict);
-    const detail = verdict.kind === 'invalid' ? `: ${verdict.reason}` : '';
+    const detail = verdict.kind === 'invalid' ? `: ${verdict.reason}` : verdict.kind === 'caught' ? ` by "${verdict.by}"` : '';
     console.log(`${verdict.kind.padEnd(8)} ${fault.title} (${fault.file})${detail}`);
   }
 }
@@ -76,6 +81,6 @@ async function plantFault(runner: Runner, fault: Fault): Promise<Verdict> {
   const control = controls.get(selection) ?? runner.run(fault, { isControl: true }).then(controlError);
   controls.set(selection, control);
   const error = await control;
-  if (error !== undefined) return { kind: 'invalid', reason: `its tests fail without it: ${error}` };
+  if (error !== undefined) return { kind: 'invalid', reason: `its tests do not pass without it: ${error}` };
   return judge(await runner.run(fault, { isControl: false }));
 }

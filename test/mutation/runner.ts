@@ -79,7 +79,7 @@ export class Runner {
   async #runCheck(fault: Fault, check: Check, isControl: boolean): Promise<RunResult> {
     const restore = isControl ? undefined : this.#plant(fault);
     try {
-      const child = start(checks[check], this.#folder);
+      const child = start(checks[check].command, this.#folder);
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {
         stream?.on('data', (chunk) => {

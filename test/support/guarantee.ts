@@ -24,6 +24,8 @@ type Measurement = string | { elapsed: Elapsed[]; measured: string };
 /** Tests one guarantee, which becomes one row of the table. `run` injects the fault and returns what it measured. */
 export function guarantee(number: number, title: string, run: () => Promise<Measurement>, timeoutMs = 60_000) {
   const promisedSeconds = [...title.matchAll(/\bwithin (\d+) s\b/g)].map(([, seconds]) => Number(seconds));
+  if (/\bwithin (?!\d+ s\b)/.test(title))
+    throw new Error(`"${title}" promises a time in other units than whole seconds, such as "within 5 s".`);
   test(`${number}. ${title}`, { timeout: timeoutMs }, async ({ task }) => {
     const row: Guarantee = { number, title, promisedSeconds, elapsed: [] };
     task.meta.guarantee = row;

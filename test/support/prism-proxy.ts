@@ -5,6 +5,9 @@ import { createInstance, getHttpOperationsFromSpec, type IHttpRequest } from '@s
 import { type Logger, pino } from 'pino';
 import { bundles } from './contract-operations.ts';
 
+/** Every response that passed through the proxy has this header. */
+export const viaPrism = '1.1 prism';
+
 export interface PrismProxy {
   url: string;
   /** Rejects if Prism found a response that violates the contract. */
@@ -49,7 +52,7 @@ export async function startPrismProxy(upstream: string): Promise<PrismProxy> {
     const exchange = `${request.method} ${request.url} returned ${output.statusCode}`;
     violations.push(...validations.output.map(({ path = [], message }) => `${exchange}: ${path.join('.')} ${message}`));
     const { 'content-length': _length, ...headers } = output.headers ?? {};
-    response.writeHead(output.statusCode, headers);
+    response.writeHead(output.statusCode, { ...headers, Via: viaPrism });
     response.end(typeof output.body === 'string' ? output.body : JSON.stringify(output.body));
   }
 

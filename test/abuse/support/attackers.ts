@@ -43,10 +43,20 @@ function send({ method = 'GET', path, key, body, form = false, headers = {} }: A
     );
     const done = (status: number, text: string) => {
       statuses[status] = (statuses[status] ?? 0) + 1;
+      announceAttack();
       resolve({ status, text });
     };
     outgoing.on('error', () => done(0, '')).end(body);
   });
+}
+
+let isAnnounced = false;
+
+/** Tells the test that everything has begun: what succeeds, what is invalid, and what exceeds a limit. */
+function announceAttack() {
+  if (isAnnounced || !['201', '422', '429'].every((status) => statuses[status])) return;
+  isAnnounced = true;
+  console.log('attacking');
 }
 
 /** Repeats an attack until the end. The pause keeps this process from taking the whole machine. */

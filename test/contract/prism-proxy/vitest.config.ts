@@ -10,6 +10,7 @@ export default defineConfig({
       'test/{websites,accounts,auth,http}/*.test.ts',
       'test/monitoring/{monitors,providers,notifications,incidents}/*.test.ts',
       'test/db/idempotency.test.ts',
+      'test/contract/prism-proxy/*.test.ts',
     ],
     exclude: [
       // These send no requests to the APIs.

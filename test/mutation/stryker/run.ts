@@ -5,9 +5,35 @@ import { join } from 'node:path';
 
 const results = join(import.meta.dirname, 'results.json');
 const config = join(import.meta.dirname, 'stryker.config.mjs');
+/** The share of mutants that the tests of each folder must detect, in percent. */
+const minScore = 90;
 const { status } = spawnSync('stryker', ['run', config, ...process.argv.slice(2)], { stdio: 'inherit' });
 // These contain paths of this machine. Stryker does not read them.
 const dropped = ['projectRoot', 'config', 'statusReason'];
-const report = JSON.parse(readFileSync(results, 'utf8'), (key, value) => (dropped.includes(key) ? undefined : value));
+const report: Report = JSON.parse(readFileSync(results, 'utf8'), (key, value) => (dropped.includes(key) ? undefined : value));
+// The order of files depends on which test ended first. Sorted, a run that changes nothing does not change the file.
+report.files = sortKeys(report.files);
+report.testFiles = sortKeys(report.testFiles);
 writeFileSync(results, `${JSON.stringify(report)}\n`);
-process.exitCode = status ?? 1;
+
+const folders = Map.groupBy(Object.entries(report.files), ([file]) => file.split('/')[1] ?? '');
+console.log('| folder | mutants | detected | survived | not covered | score |\n|---|---|---|---|---|---|');
+let failed = status !== 0;
+for (const [folder, files] of folders) {
+  const mutants = files.flatMap(([, file]) => file.mutants);
+  const count = (...states: string[]) => mutants.filter((mutant) => states.includes(mutant.status)).length;
+  const [detected, survived, uncovered] = [count('Killed', 'Timeout'), count('Survived'), count('NoCoverage')];
+  const score = (100 * detected) / (detected + survived + uncovered);
+  console.log(`| ${folder} | ${mutants.length} | ${detected} | ${survived} | ${uncovered} | ${score.toFixed(1)} % |`);
+  failed ||= !(score >= minScore);
+}
+process.exitCode = failed ? 1 : 0;
+
+interface Report {
+  files: Record<string, { mutants: { status: string }[] }>;
+  testFiles: Record<string, object>;
+}
+
+function sortKeys<Value>(object: Record<string, Value>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
