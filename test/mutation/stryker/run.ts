@@ -11,9 +11,23 @@ const { status } = spawnSync('stryker', ['run', config, ...process.argv.slice(2)
 // These contain paths of this machine. Stryker does not read them.
 const dropped = ['projectRoot', 'config', 'statusReason'];
 const report: Report = JSON.parse(readFileSync(results, 'utf8'), (key, value) => (dropped.includes(key) ? undefined : value));
-// The order of files depends on which test ended first. Sorted, a run that changes nothing does not change the file.
+// The order of files and the ids of tests depend on which test ended first. Without that, a run that changes nothing does not
+// change the file.
 report.files = sortKeys(report.files);
 report.testFiles = sortKeys(report.testFiles);
+const testsById = new Map(
+  Object.values(report.testFiles)
+    .flatMap(({ tests }) => tests)
+    .map(({ id }, index) => [id, String(index)]),
+);
+const renumber = (ids: string[] = []) => ids.map((id) => testsById.get(id) ?? id).toSorted((a, b) => Number(a) - Number(b));
+for (const { tests } of Object.values(report.testFiles)) for (const test of tests) test.id = testsById.get(test.id) ?? test.id;
+for (const { mutants } of Object.values(report.files)) {
+  for (const mutant of mutants) {
+    mutant.coveredBy = renumber(mutant.coveredBy);
+    mutant.killedBy = renumber(mutant.killedBy);
+  }
+}
 writeFileSync(results, `${JSON.stringify(report)}\n`);
 
 const folders = Map.groupBy(Object.entries(report.files), ([file]) => file.split('/')[1] ?? '');
@@ -30,8 +44,8 @@ for (const [folder, files] of folders) {
 process.exitCode = failed ? 1 : 0;
 
 interface Report {
-  files: Record<string, { mutants: { status: string }[] }>;
-  testFiles: Record<string, object>;
+  files: Record<string, { mutants: { status: string; coveredBy?: string[]; killedBy?: string[] }[] }>;
+  testFiles: Record<string, { tests: { id: string }[] }>;
 }
 
 function sortKeys<Value>(object: Record<string, Value>): Record<string, Value> {
