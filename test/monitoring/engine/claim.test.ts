@@ -7,7 +7,7 @@ import { releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/rel
 import { reopen } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
-import { claimOf, createMonitors, makeOverdue, secondsUntilDue } from './due-monitors.ts';
+import { claimOf, createMonitors, createUsersWithDueMonitor, makeOverdue, secondsUntilDue } from './due-monitors.ts';
 
 let service: TestService;
 let database: Database;
@@ -58,6 +58,24 @@ test('four workers claim each of 2,000 overdue monitors once', async () => {
   expect([all.length, new Set(all).size]).toEqual([2000, 2000]);
 });
 
+// The embedded database runs one transaction at a time.
+test.runIf(process.env.TEST_DATABASE_URL)('a claim does not wait for monitors that another worker is claiming', async () => {
+  await createMonitors(database, user.id, 2);
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  const [claimed, ended] = [Promise.withResolvers<number[]>(), Promise.withResolvers<void>()];
+  const idsOf = async (claims: ReturnType<typeof claimOf>) => (await claims).map(({ id }) => id);
+  const first = database.asEngine(async (em) => {
+    claimed.resolve(await idsOf(claimOf(em, user.id, 1)));
+    await ended.promise;
+  });
+  const firstIds = await claimed.promise;
+  // If it waited for the other transaction, its statement would time out.
+  const secondIds = await database.asEngine((em) => idsOf(claimOf(em, user.id, 2))).finally(() => ended.resolve());
+  await first;
+  expect([firstIds.length, secondIds.length]).toEqual([1, 1]);
+  expect(secondIds).not.toEqual(firstIds);
+});
+
 test('users share the free slots, and some stay free for those who come later', async () => {
   const others = [await service.createUser(), await service.createUser()];
   for (const { id } of [user, ...others]) await createMonitors(database, id, 100);
@@ -92,6 +110,14 @@ test('finds the users with due monitors behind thousands that have waited longer
   );
   expect(new Set(claims.map(({ userId }) => userId))).toEqual(new Set([user.id, other.id]));
   expect(continueAfter).toBe(0);
+});
+
+test('visits 1,000 users at a time, and continues with the next one', async () => {
+  const ids = await createUsersWithDueMonitor(database, 1001);
+  const find = (afterUserId: number) => database.asEngine((em) => findDueUsers(queryInTransaction(em), 10, afterUserId));
+  const first = await find(0);
+  expect(first).toEqual({ userIds: ids.slice(0, 1000), continueAfter: ids[999] });
+  expect(await find(first.continueAfter ?? 0)).toEqual({ userIds: ids.slice(1000), continueAfter: undefined });
 });
 
 test('a user has at most 10 checks at once on a host; other monitors of the user are not blocked by it', async () => {
@@ -196,4 +222,24 @@ test('after a suspension, overdue monitors are spread over a minute', async () =
   expect(Math.min(...seconds)).toBeGreaterThanOrEqual(0);
   expect(Math.max(...seconds)).toBeLessThanOrEqual(60);
   expect(Math.max(...seconds) - Math.min(...seconds)).toBeGreaterThan(30);
+});
+
+test('a suspension postpones neither running checks nor monitors that are overdue by less than 5 seconds or due later', async () => {
+  await createMonitors(database, user.id, 3);
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  const [before, after] = await database.asEngine(async (em) => {
+    expect(await claimOf(em, user.id, 1)).toHaveLength(1);
+    await em.execute(
+      `update monitors m set next_check_at = now() + n.seconds * interval '1 second'
+       from (select id, row_number() over () * 100 - 104 as seconds from monitors where user_id = ? and claim_token is null) n
+       where m.id = n.id`,
+      [user.id],
+      'run',
+    );
+    const before = await secondsUntilDue(em, user.id);
+    await queryInTransaction(em)(spreadOverdue({}));
+    return [before, await secondsUntilDue(em, user.id)];
+  });
+  expect(before.map(Math.round).sort((a, b) => a - b)).toEqual([-4, 30, 96]);
+  expect(after).toEqual(before);
 });

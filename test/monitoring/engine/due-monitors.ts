@@ -14,6 +14,26 @@ export async function createMonitors(database: Database, userId: number, count: 
   );
 }
 
+/** Creates users with one due monitor each, that of the last one on another host. Returns their ids in ascending order. */
+export async function createUsersWithDueMonitor(database: Database, count: number): Promise<number[]> {
+  const created = await database.asAuthenticator((em) =>
+    em.execute<{ id: number }[]>(`select auth_create_user('due' || n || '@example.com', null) as id from generate_series(1, ?) n`, [count]),
+  );
+  const ids = created.map(({ id }) => id).sort((a, b) => a - b);
+  // The policies accept only rows of the current user, so each row sets its own.
+  await database.asAuthenticator((em) =>
+    em.execute(
+      `insert into monitors (user_id, friendly_name, url, target_host, type, next_check_at)
+       select id, 'M', host, host, 'ping', app_now()
+       from (select id::bigint, case when id = ? then '127.0.0.2' else '127.0.0.1' end as host from unnest(string_to_array(?, ',')) id) given
+       where set_user_id(id::text) is not null`,
+      [String(ids.at(-1)), ids.join()],
+      'run',
+    ),
+  );
+  return ids;
+}
+
 /** Claims up to `limit` due monitors of a user for whom no check is running. */
 export function claimOf(em: SqlEntityManager, userId: number, limit: number): Promise<Claim[]> {
   return claimDueMonitors(queryInTransaction(em), [{ userId, slots: limit, running: new Map() }]);

@@ -1,13 +1,17 @@
 // The engine with a real database. Its monitors ping, because the test decides when and how a ping ends.
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { RetryLaterError } from '../../../src/errors.ts';
 import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
+import { NetworkError } from '../../../src/net/network-error.ts';
 import { type Ping, Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { startTestClock } from '../../support/test-clock.ts';
+import { countTransactions } from '../count-transactions.ts';
+import { createUsersWithDueMonitor } from './due-monitors.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -36,19 +40,54 @@ function createEngine(ping: Ping, deps: Partial<EngineDeps> = {}): Engine {
 }
 
 /** Creates ping monitors that are due, each with an address of its own. */
-function createDue(count: number): Promise<unknown> {
+function createDue(count: number, since = '0 seconds'): Promise<unknown> {
   return service.database.asUser(user.id, (em) =>
     em.execute(
       `insert into monitors (user_id, friendly_name, url, target_host, type, next_check_at)
-       select ?, 'M ' || n, '127.0.0.' || n, '127.0.0.' || n, 'ping', app_now() from generate_series(1, ?) n`,
-      [user.id, count],
+       select ?, 'M ' || n, '127.0.0.' || n, '127.0.0.' || n, 'ping', app_now() - ?::interval from generate_series(1, ?) n`,
+      [user.id, since, count],
     ),
   );
 }
 
+/** Starts an engine, which is stopped at the end of the test. */
+function startEngine(ping: Ping, deps: Partial<EngineDeps> = {}): Engine {
+  const engine = createEngine(ping, deps);
+  engine.start();
+  onTestFinished(() => engine.stop());
+  return engine;
+}
+
+/** Both clocks that show a suspension stand still or run as usual, however slow the machine is. Returns a function that moves one. */
+function controlClocks(): () => void {
+  const wallMs = Date.now();
+  const wall = vi.spyOn(Date, 'now').mockReturnValue(wallMs);
+  onTestFinished(() => wall.mockRestore());
+  const clock = startTestClock();
+  onTestFinished(() => clock.stop());
+  return () => void wall.mockReturnValue(wallMs + 6000);
+}
+
+/** A database that fails three times after `isFailing` became true, as in an outage. */
+function failingDatabase(isFailing: () => boolean) {
+  let failures = 0;
+  const asEngine: Database['asEngine'] = (work) => {
+    if (!isFailing() || failures === 3) return service.database.asEngine(work);
+    failures++;
+    return Promise.reject(new RetryLaterError('unavailable', 'injected', 1));
+  };
+  return { database: { asEngine } as Database, failures: () => failures };
+}
+
+async function readMetric(metric: { get(): Promise<{ values: { value: number; metricName?: string }[] }> }, name?: string) {
+  return (await metric.get()).values.find(({ metricName }) => name === undefined || metricName === name)?.value;
+}
+
 const readMonitors = () =>
   service.database.asUser(user.id, (em) =>
-    em.execute('select status, claim_token as token, next_check_at <= app_now() as due from monitors order by id'),
+    em.execute<{ status: string; token: number | null; due: boolean }[]>(
+      'select status, claim_token as token, next_check_at <= app_now() as due from monitors order by id',
+    ),
   );
 
 test('a shutdown releases the claims of running checks, so that another process can take them at once', async () => {
@@ -81,27 +120,116 @@ test('a shutdown records completed checks', async () => {
 test('results that cannot be written are written when the database is back, without another check', async () => {
   await createDue(1);
   let pings = 0;
-  let failures = 0;
-  const asEngine: Database['asEngine'] = (work) => {
-    if (pings === 0 || failures === 3) return service.database.asEngine(work);
-    failures++;
-    return Promise.reject(new RetryLaterError('unavailable', 'injected', 1));
-  };
-  const engine = createEngine(
+  const { database, failures } = failingDatabase(() => pings > 0);
+  startEngine(
     (addresses, requests) => {
       pings++;
       return respond(addresses, requests);
     },
-    { database: { asEngine } as Database },
+    { database },
   );
-  engine.start();
-  try {
-    await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'up', token: null, due: false }]);
-    expect([pings, failures]).toEqual([1, 3]);
-  } finally {
-    await engine.stop();
-  }
+  await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'up', token: null, due: false }]);
+  expect([pings, failures()]).toEqual([1, 3]);
 });
+
+test('claims of checks that failed locally are released when the database is back, before their lease expires', async () => {
+  await createDue(1);
+  let pings = 0;
+  const { database, failures } = failingDatabase(() => pings > 0);
+  startEngine(
+    () => {
+      pings++;
+      return Promise.reject(new NetworkError('local', 'injected'));
+    },
+    { database },
+  );
+  const readClaims = () =>
+    service.database.asUser(user.id, (em) =>
+      em.execute(`select claim_token as token, next_check_at <= app_now() + interval '10 seconds' as soon from monitors`),
+    );
+  // A lease lasts 30 seconds.
+  const readState = async () => ({ failures: failures(), claims: await readClaims() });
+  await expect.poll(readState, { timeout: 15_000 }).toEqual({ failures: 3, claims: [{ token: null, soon: true }] });
+});
+
+test('a result that can never be written is dropped, and other monitors are checked', async () => {
+  await createDue(1);
+  const metrics = createMetrics();
+  const unwritableMs = 1e10; // It does not fit into the column.
+  let pings = 0;
+  const engine = startEngine(async (addresses) => new Map(addresses.map((address) => [address, ++pings === 1 ? unwritableMs : 1])), {
+    metrics,
+  });
+  await expect.poll(() => readMetric(metrics.engineErrors), { timeout: 15_000 }).toBe(1);
+  await createDue(1);
+  engine.wake();
+  await expect.poll(async () => (await readMonitors())[1]?.status, { timeout: 15_000 }).toBe('up');
+});
+
+test('counts every iteration that fails', async () => {
+  await createDue(1);
+  const metrics = createMetrics();
+  const { database } = failingDatabase(() => true);
+  startEngine(respond, { database, metrics });
+  await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'up', token: null, due: false }]);
+  expect(await readMetric(metrics.engineErrors)).toBe(3);
+});
+
+test('measures in seconds how long a monitor had been due when its check started', async () => {
+  await createDue(1, '1 hour');
+  const metrics = createMetrics();
+  startEngine(respond, { metrics });
+  await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'up', token: null, due: false }]);
+  expect(await readMetric(metrics.lateness, 'sitekeeper_check_lateness_seconds_sum')).toBeCloseTo(3600, -2);
+});
+
+test('postpones overdue monitors once after a suspension, and checks those that are overdue later at once', async () => {
+  const suspend = controlClocks();
+  const metrics = createMetrics();
+  const { counting, transactions } = countTransactions(service.database);
+  const engine = createEngine(respond, { database: counting, metrics });
+  suspend();
+  await createDue(1, '1 hour');
+  engine.start();
+  onTestFinished(() => engine.stop());
+  // The first iteration postpones, then claims.
+  await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+  const lateness = async () => (await readMetric(metrics.lateness, 'sitekeeper_check_lateness_seconds_sum')) ?? 0;
+  expect(await lateness()).toBeLessThan(1800);
+  await createDue(1, '1 hour');
+  engine.wake();
+  await expect.poll(lateness, { timeout: 15_000 }).toBeGreaterThanOrEqual(3600);
+});
+
+test('the claim of a check that ran during a suspension is released without a result, before its lease expires', async () => {
+  const suspend = controlClocks();
+  await createDue(1);
+  const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  startEngine(async (addresses, requests) => {
+    started.resolve();
+    await ended.promise;
+    return respond(addresses, requests);
+  });
+  await started.promise;
+  suspend();
+  ended.resolve();
+  await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'pending', token: null, due: false }]);
+});
+
+test('the monitor of the last of 1,001 users is not checked after those of all others', async () => {
+  await createUsersWithDueMonitor(service.database, 1001);
+  const metrics = createMetrics();
+  let checksBefore: number | undefined;
+  startEngine(
+    async (addresses, requests) => {
+      if (addresses.includes('127.0.0.2')) checksBefore ??= (await readMetric(metrics.checks)) ?? 0;
+      return respond(addresses, requests);
+    },
+    { concurrency: 10, metrics },
+  );
+  await expect.poll(() => checksBefore, { timeout: 30_000 }).toBeDefined();
+  expect(checksBefore).toBeLessThan(100);
+}, 60_000);
 
 test('runs no more checks at once than its concurrency', async () => {
   await createDue(20);

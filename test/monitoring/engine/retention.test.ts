@@ -48,6 +48,24 @@ test('deletes statistics after RETENTION_DAYS, incidents after 400 days, and mes
   await withEngine.stop();
 });
 
+test('keeps an incident that is open for 500 days, or was resolved yesterday after 500 days', async () => {
+  const user = await service.createUser();
+  const { id } = await createMonitor(user, { is_active: false });
+  await service.database.asEngine((em) =>
+    em.execute(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+       select ?, ?, now() - interval '500 days', now() - days * interval '1 day', cause
+       from (values ('open', null), ('resolved yesterday', 1), ('resolved long ago', 450)) given (cause, days)`,
+      [user.id, id],
+    ),
+  );
+  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  const kept = await service.database.asUser(user.id, (em) =>
+    em.execute<{ cause: string }[]>('select cause from incidents order by cause'),
+  );
+  expect(kept.map(({ cause }) => cause)).toEqual(['open', 'resolved yesterday']);
+});
+
 test('deletes alerts that were sent or failed before RETENTION_DAYS, and keeps newer and pending ones', async () => {
   const user = await service.createUser();
   const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];

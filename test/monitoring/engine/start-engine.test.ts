@@ -1,6 +1,7 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
+import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { startService, type TestService } from '../../support/service.ts';
@@ -53,4 +54,13 @@ test('says that checks do not run when their loop does not turn', async () => {
   expect(engine.stalled()).toBeUndefined();
   await engine.stop();
   expect(engine.stalled()).toBe('the loop that runs checks does not turn');
+});
+
+test('stops the loop that sends alerts, and says so when only that one does not turn', async () => {
+  const isAlive = vi.spyOn(Engine.prototype, 'isAlive', 'get').mockReturnValue(true);
+  onTestFinished(() => isAlive.mockRestore());
+  const engine = await start();
+  expect(engine.stalled()).toBeUndefined();
+  await engine.stop();
+  expect(engine.stalled()).toBe('the loop that sends alerts does not turn');
 });

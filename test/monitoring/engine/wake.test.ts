@@ -1,4 +1,4 @@
-// The engines and dispatchers here sleep for an hour unless they are woken, so that a test passes only if something wakes them.
+// Most engines and dispatchers here sleep for an hour unless they are woken, so that a test passes only if something wakes them.
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -120,7 +120,7 @@ describe('engine', () => {
   });
 
   /** Starts an engine, and resolves when it has found nothing to do and sleeps. */
-  async function startEngine({ listens = false } = {}) {
+  async function startEngine({ listens = false, sleeps = { maxSleepMs } as { maxSleepMs?: number } } = {}) {
     const { counting, transactions } = countTransactions(database);
     const net = { allow: parseRanges(['127.0.0.0/8']) };
     const engine = new Engine({
@@ -129,7 +129,7 @@ describe('engine', () => {
       pinger: new Pinger(Promise.resolve(undefined)),
       log,
       metrics: createMetrics(),
-      maxSleepMs,
+      ...sleeps,
     });
     if (listens) await listenForWork(database, { engine, dispatcher: nobody });
     engine.start();
@@ -163,6 +163,14 @@ describe('engine', () => {
     await schedule(database, id, '1 minute');
     await startEngine();
     await letPass(60);
+    await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
+  });
+
+  test('wakes after 30 seconds by default, also if it is not told that a monitor is due', async () => {
+    const id = await createUnscheduledMonitor();
+    await startEngine({ sleeps: {} });
+    await schedule(database, id, '0 seconds');
+    clock.advance(30_000);
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
   });
 
@@ -257,7 +265,7 @@ describe('dispatcher', () => {
   });
   afterAll(() => receivers.close());
 
-  async function startDispatcher({ listens = false } = {}) {
+  async function startDispatcher({ listens = false, sleeps = { maxSleepMs } as { maxSleepMs?: number } } = {}) {
     const { counting, transactions } = countTransactions(database);
     const dispatcher = new Dispatcher({
       database: counting,
@@ -265,7 +273,7 @@ describe('dispatcher', () => {
       cipher: new SecretCipher([Buffer.alloc(32, 1)]),
       log,
       metrics: createMetrics(),
-      maxSleepMs,
+      ...sleeps,
     });
     if (listens) await listenForWork(database, { engine: nobody, dispatcher });
     dispatcher.start();
@@ -312,6 +320,16 @@ describe('dispatcher', () => {
     await startDispatcher({ listens: true });
     const before = received();
     await openIncident();
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('wakes after 30 seconds by default, also if it is not told that an alert is due', async () => {
+    await openIncident();
+    await postponeAlerts();
+    await startDispatcher({ sleeps: {} });
+    const before = received();
+    await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = now() where user_id = ?`, [user.id], 'run'));
+    clock.advance(30_000);
     await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
   });
 

@@ -55,6 +55,12 @@ export const engineFaults: Fault[] = [
       replace: 'return ',
     },
     {
+      title: 'a claim waits for monitors that another process is claiming',
+      find: '              .skipLocked()\n',
+      replace: '',
+      tests: ['test/monitoring/engine/claim.test.ts > a claim does not wait'],
+    },
+    {
       title: 'the age of the oldest due check ignores monitors that are due',
       find: 'Math.max(0, -(nextDue?.seconds ?? 0))',
       replace: 'Math.max(0, nextDue?.seconds ?? 0)',
@@ -72,6 +78,12 @@ export const engineFaults: Fault[] = [
       find: ".orderBy('due.at', (order) => order.asc().nullsLast())",
       replace: ".orderBy('due.at', (order) => order.desc().nullsLast())",
     },
+    {
+      title: 'the search for due users ends after the first 1,000',
+      find: 'continueAfter: visited.length === maxVisited ? last : undefined',
+      replace: 'continueAfter: visited.length < 0 ? last : undefined',
+      tests: ['test/monitoring/engine/claim.test.ts > visits 1,000 users'],
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/record.ts', tests: record }, [
     { title: 'a result is recorded although its claim was replaced', find: ".whereRef('m.claim_token', '=', 'r.token')", replace: '' },
@@ -85,6 +97,11 @@ export const engineFaults: Fault[] = [
       title: 'a failure is not confirmed soon, but after the whole interval',
       find: "case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end",
       replace: '${nextCheckAt}',
+    },
+    {
+      title: 'a failure is confirmed after 9 seconds',
+      find: 'const confirmSeconds = sql.lit(5);',
+      replace: 'const confirmSeconds = sql.lit(9);',
     },
     {
       title: 'monitors that were created together are checked together',
@@ -132,6 +149,11 @@ export const engineFaults: Fault[] = [
       replace: 'sql`excluded.min_ms`',
     },
     {
+      title: 'the statistics keep only the last response time as maximum',
+      find: 'sql`greatest(check_hours.max_ms, excluded.max_ms)`',
+      replace: 'sql`excluded.max_ms`',
+    },
+    {
       title: 'a long cause is stored in full',
       find: 'result.cause.slice(0, 1000)',
       replace: 'result.cause',
@@ -157,6 +179,11 @@ export const engineFaults: Fault[] = [
       title: 'the incident of a recovered monitor stays open',
       find: ".where('i.resolved_at', 'is', null)\n",
       replace: ".where('i.resolved_at', 'is not', null)\n",
+    },
+    {
+      title: 'results cannot be recorded after the clock was moved back during an incident',
+      find: 'sql`greatest(m.last_checked_at, i.started_at)`',
+      replace: 'sql`m.last_checked_at`',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/release.ts', tests: localFailures }, [
@@ -187,6 +214,12 @@ export const engineFaults: Fault[] = [
       title: 'after a suspension every overdue monitor is checked at once',
       find: "app_now() + random() * least(interval_seconds, 60) * interval '1 second'",
       replace: 'app_now()',
+      tests: claim,
+    },
+    {
+      title: 'a suspension postpones running checks and monitors that are not overdue',
+      find: ".where('next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`)",
+      replace: ".where('next_check_at', 'is not', null)",
       tests: claim,
     },
   ]),
@@ -233,6 +266,48 @@ export const engineFaults: Fault[] = [
       replace: 'this.#deps.concurrency)',
       tests: engine,
     },
+    {
+      title: 'claims that cannot be released during an outage wait until their lease expires',
+      find: '        this.#abandoned.push(...abandoned);\n',
+      replace: '',
+      tests: ['test/monitoring/engine/engine.test.ts > claims of checks that failed locally'],
+    },
+    {
+      title: 'a result that can never be written is written again and again, and nothing else happens',
+      find: '      if (error instanceof RetryLaterError) {\n        this.#completed',
+      replace: '      if (error) {\n        this.#completed',
+      tests: ['test/monitoring/engine/engine.test.ts > can never be written'],
+    },
+    {
+      title: 'after one suspension every iteration postpones overdue monitors',
+      find: '        this.#suspension.acknowledge();\n',
+      replace: '',
+      tests: ['test/monitoring/engine/engine.test.ts > postpones overdue monitors once'],
+    },
+    {
+      title: 'the claim of a check that ran during a suspension is not released',
+      find: 'releaseClaims(query, [...released, ...stale], retryAfterSeconds)',
+      replace: 'releaseClaims(query, released, retryAfterSeconds)',
+      tests: ['test/monitoring/engine/engine.test.ts > ran during a suspension'],
+    },
+    {
+      title: 'the engine never looks for due monitors after the first 1,000 users',
+      find: 'this.#afterUserId = continueAfter;',
+      replace: 'this.#afterUserId = 0;',
+      tests: ['test/monitoring/engine/engine.test.ts > the last of 1,001 users'],
+    },
+    {
+      title: 'iterations of the engine that fail are not counted',
+      find: '      this.#deps.metrics.engineErrors.inc();\n',
+      replace: '',
+      tests: ['test/monitoring/engine/engine.test.ts > counts every iteration'],
+    },
+    {
+      title: 'the lateness of checks is measured in milliseconds',
+      find: 'claim.latenessMs / 1000',
+      replace: 'claim.latenessMs',
+      tests: ['test/monitoring/engine/engine.test.ts > measures in seconds'],
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/retention.ts', tests: ['test/monitoring/engine/retention.test.ts'] }, [
     {
@@ -247,6 +322,11 @@ export const engineFaults: Fault[] = [
       find: "deletion('old incidents', deleteIncidents, ",
       replace: "deletion('old incidents', deleteAlerts, ",
     },
+    {
+      title: 'an incident that is open for more than 400 days is deleted',
+      find: "where('resolved_at', '<', daysAgo(days))",
+      replace: "where('started_at', '<', daysAgo(days))",
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/start-engine.ts', tests: ['test/monitoring/engine/start-engine.test.ts'] }, [
     {
@@ -258,6 +338,16 @@ export const engineFaults: Fault[] = [
       title: 'a worker is ready although its loop does not turn',
       find: "if (!engine.isAlive) return 'the loop that runs checks does not turn';",
       replace: '',
+    },
+    {
+      title: 'a worker is ready although its loop that sends alerts does not turn',
+      find: "return dispatcher.isAlive ? undefined : 'the loop that sends alerts does not turn';",
+      replace: 'return undefined;',
+    },
+    {
+      title: 'alerts are sent on after a shutdown',
+      find: '[engine.stop(), dispatcher.stop(), stopRetention()]',
+      replace: '[engine.stop(), stopRetention()]',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/suspension-detector.ts', tests: ['test/monitoring/engine/suspension-detector.test.ts'] }, [
@@ -279,6 +369,12 @@ export const engineFaults: Fault[] = [
       title: 'the loops sleep on after a lost connection for notifications is back',
       find: 'onReconnect: () => Object.values(loops).forEach((loop) => void loop.wake()),',
       replace: 'onReconnect: () => {},',
+    },
+    {
+      title: 'the loops notice a lost notification only after five minutes',
+      find: 'export const defaultMaxSleepMs = 30_000;',
+      replace: 'export const defaultMaxSleepMs = 300_000;',
+      tests: ['test/monitoring/engine/wake.test.ts > wakes after 30 seconds by default'],
     },
   ]),
 ];
