@@ -102,6 +102,7 @@ export const engineFaults: Fault[] = [
       title: 'a failure is confirmed after 9 seconds',
       find: 'const confirmSeconds = sql.lit(5);',
       replace: 'const confirmSeconds = sql.lit(9);',
+      tests: ['test/monitoring/engine/record.test.ts > a failure is confirmed after 5 seconds'],
     },
     {
       title: 'monitors that were created together are checked together',
@@ -152,6 +153,7 @@ export const engineFaults: Fault[] = [
       title: 'the statistics keep only the last response time as maximum',
       find: 'sql`greatest(check_hours.max_ms, excluded.max_ms)`',
       replace: 'sql`excluded.max_ms`',
+      tests: ['test/monitoring/engine/record.test.ts > counts checks per hour'],
     },
     {
       title: 'a long cause is stored in full',
@@ -184,6 +186,7 @@ export const engineFaults: Fault[] = [
       title: 'results cannot be recorded after the clock was moved back during an incident',
       find: 'sql`greatest(m.last_checked_at, i.started_at)`',
       replace: 'sql`m.last_checked_at`',
+      tests: ['test/monitoring/engine/record.test.ts > the clock was moved back'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/release.ts', tests: localFailures }, [
@@ -220,7 +223,7 @@ export const engineFaults: Fault[] = [
       title: 'a suspension postpones running checks and monitors that are not overdue',
       find: ".where('next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`)",
       replace: ".where('next_check_at', 'is not', null)",
-      tests: claim,
+      tests: ['test/monitoring/engine/claim.test.ts > a suspension postpones neither'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
@@ -326,6 +329,7 @@ export const engineFaults: Fault[] = [
       title: 'an incident that is open for more than 400 days is deleted',
       find: "where('resolved_at', '<', daysAgo(days))",
       replace: "where('started_at', '<', daysAgo(days))",
+      tests: ['test/monitoring/engine/retention.test.ts > keeps an incident that is open'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/start-engine.ts', tests: ['test/monitoring/engine/start-engine.test.ts'] }, [
@@ -343,11 +347,13 @@ export const engineFaults: Fault[] = [
       title: 'a worker is ready although its loop that sends alerts does not turn',
       find: "return dispatcher.isAlive ? undefined : 'the loop that sends alerts does not turn';",
       replace: 'return undefined;',
+      tests: ['test/monitoring/engine/start-engine.test.ts > stops the loop that sends alerts'],
     },
     {
       title: 'alerts are sent on after a shutdown',
       find: '[engine.stop(), dispatcher.stop(), stopRetention()]',
       replace: '[engine.stop(), stopRetention()]',
+      tests: ['test/monitoring/engine/start-engine.test.ts > stops the loop that sends alerts'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/suspension-detector.ts', tests: ['test/monitoring/engine/suspension-detector.test.ts'] }, [
