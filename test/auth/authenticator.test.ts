@@ -8,6 +8,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { NotificationListener } from '../../src/db/listen.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
+import { startTestClock } from '../support/test-clock.ts';
 import { password, signIn } from '../support/valid-requests.ts';
 
 let service: TestService;
@@ -110,10 +111,13 @@ test('a key takes precedence over a session, with its own scopes and even if it 
 });
 
 describe('the cache', () => {
-  /** An authenticator on a database that counts queries, waits with them if told to, and gets notifications from the test. */
+  /** An authenticator on a database that counts queries, waits or fails if told to, and gets notifications from the test. */
   async function createIsolated() {
-    let queries = 0;
+    /** The first parameter of each query: the hash that is looked up. */
+    const queries: unknown[] = [];
+    const warnings: string[] = [];
     let held = Promise.resolve();
+    let fails = (_userId?: number) => false;
     let listener: NotificationListener | undefined;
     const database: Database = {
       ...service.database,
@@ -121,8 +125,9 @@ describe('the cache', () => {
       query: (userId) => {
         const query = service.database.query(userId);
         return async (...statements) => {
-          queries++;
+          queries.push(statements[0]?.values[0]);
           await held;
+          if (fails(userId)) throw new Error('injected');
           return query(...statements);
         };
       },
@@ -130,13 +135,20 @@ describe('the cache', () => {
         listener = added;
       },
     };
-    const authenticator = await Authenticator.create(database, pino({ level: 'silent' }));
+    const log = pino({ level: 'warn' }, { write: (line) => warnings.push(JSON.parse(line).msg) });
+    const authenticator = await Authenticator.create(database, log);
     return {
       authenticator,
       authenticate: (key: string) => authenticator.authenticate({ authorization: [`Bearer ${key}`] }, { acceptsKeys: true }),
-      queries: () => queries,
+      queries: () => queries.length,
+      /** The position among all queries at which this key was looked up last. */
+      positionOf: (key: string) => queries.lastIndexOf(hashKey(key).toString('hex')),
+      warnings: () => warnings,
       holdUntil: (released: Promise<void>) => {
         held = released;
+      },
+      failIf: (condition: (userId?: number) => boolean) => {
+        fails = condition;
       },
       notifications: () => listener as NotificationListener,
     };
@@ -195,6 +207,54 @@ describe('the cache', () => {
     notifications().onNotification(hashKey(key).toString('hex'));
     released.resolve();
     for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'invalid_key' });
+  });
+
+  test('concurrent requests with one key share one lookup', async () => {
+    const { authenticate, queries, holdUntil } = await createIsolated();
+    const key = await storeUsedKey();
+    const released = Promise.withResolvers<void>();
+    holdUntil(released.promise);
+    const attempts = [1, 2, 3].map(() => authenticate(key));
+    released.resolve();
+    for (const caller of await Promise.all(attempts)) expect(caller).toMatchObject({ userId: user.id });
+    expect(queries()).toBe(1);
+  });
+
+  test('a familiar key does not wait until all invented keys that came before it are looked up', async () => {
+    const { authenticator, authenticate, queries, positionOf, holdUntil } = await createIsolated();
+    const key = await storeUsedKey();
+    await authenticate(key);
+    authenticator.forgetUser(user.id);
+    const released = Promise.withResolvers<void>();
+    holdUntil(released.promise);
+    const invented = Array.from({ length: 20 }, () => generateKey());
+    const flood = Promise.allSettled(invented.map(authenticate));
+    await expect.poll(queries).toBe(1 + 4); // The others wait for one of the four slots.
+    const familiar = authenticate(key);
+    released.resolve();
+    expect(await familiar).toMatchObject({ userId: user.id });
+    await flood;
+    // It may be the second one that gets a slot, but not the last one.
+    expect([queries(), positionOf(key)]).toEqual([1 + 20 + 1, expect.toSatisfy((position) => position >= 5 && position <= 6)]);
+  });
+
+  test('a request succeeds although its time cannot be written as the last use of the key, and that is logged', async () => {
+    const { authenticate, failIf, warnings } = await createIsolated();
+    failIf((userId) => userId !== undefined); // Keys are looked up without a user.
+    expect(await authenticate(await storeKey())).toMatchObject({ userId: user.id });
+    await expect.poll(warnings, { timeout: 10_000 }).toEqual(['Updating last_used_at of a key or session failed']);
+  });
+
+  test('a request succeeds although the renewal of its cached key fails, and that is logged', async () => {
+    const clock = startTestClock();
+    onTestFinished(() => clock.stop());
+    const { authenticate, failIf, warnings } = await createIsolated();
+    const key = await storeUsedKey();
+    await authenticate(key);
+    clock.advance(2500);
+    failIf(() => true);
+    expect(await authenticate(key)).toMatchObject({ userId: user.id });
+    await expect.poll(warnings, { timeout: 10_000 }).toEqual(['Renewing a cached key or session failed; it is looked up again']);
   });
 
   test('keys are looked up again after the connection for notifications was lost', async () => {

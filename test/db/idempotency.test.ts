@@ -269,6 +269,18 @@ test('after 24 hours the key can be used again, and the stored response is delet
   expect(stored.map((row) => row.idempotency_key)).toEqual(['k-10']);
 });
 
+test('after 24 hours the key belongs to the new request: its repetition returns the new response', async () => {
+  await create('yesterday.example', 'k-11');
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update idempotent_responses set created_at = now() - interval '25 hours' where idempotency_key = 'k-11'`, [], 'run'),
+  );
+  const first = await create('today.example', 'k-11');
+  const again = await create('today.example', 'k-11');
+  expect([first.status, first.headers.get('Idempotent-Replayed')]).toEqual([201, null]);
+  expect([again.status, again.headers.get('Idempotent-Replayed'), again.text]).toEqual([201, 'true', first.text]);
+  expect((await create('yesterday.example', 'k-11')).body.code).toBe('idempotency_key_reused');
+});
+
 test.each([
   ['is empty', '""'],
   ['has 256 characters', 'x'.repeat(256)],

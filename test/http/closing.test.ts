@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { chooseAddress } from '../../src/http/port.ts';
 import { listen } from '../../src/http/server.ts';
 
@@ -69,6 +69,25 @@ test('finishes a request that takes longer than connections may be idle', async 
   await server.close(200);
   await closed;
   expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*ok$/s);
+});
+
+test('aborts a request that is still handled 6 seconds after the server began to close', async () => {
+  const server = await listen({ host: '127.0.0.1', port: 0 });
+  const handled = Promise.withResolvers<Socket>();
+  server.setHandler((request) => handled.resolve(request.socket)); // There is never a response.
+  const { socket, text, closed } = await open(Number(new URL(server.url).port));
+  post(socket, '/endless');
+  const accepted = await handled.promise;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closing = server.close(200);
+  while (vi.getTimerCount() < 2) await new Promise((resolve) => setImmediate(resolve));
+  vi.advanceTimersByTime(5999);
+  expect(accepted.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(accepted.destroyed).toBe(true);
+  await Promise.all([closing, closed]);
+  expect(text()).toBe('');
 });
 
 test('closes idle connections after the given time, and at once without one', async () => {

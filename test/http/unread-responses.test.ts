@@ -1,28 +1,30 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../src/http/server.ts';
 import { UnreadResponses } from '../../src/http/unread-responses.ts';
 
 /** More than the buffers of the operating system take. */
 const responseBytes = 60_000_000;
 const sockets: Socket[] = [];
-let server: Server;
+let server: Server | undefined;
 
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  server.close();
+  server?.close();
 });
 
 /** Serves large responses, and collects the numbers of the requests whose response was abandoned. */
 async function serve(unread: UnreadResponses): Promise<{ port: number; closed: number[] }> {
   const closed: number[] = [];
-  server = createServer((request, response) => {
+  const started = createServer((request, response) => {
     unread.watch(response);
     response.on('close', () => !response.writableFinished && closed.push(Number(request.url?.slice(1))));
     response.end(Buffer.alloc(responseBytes));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { port: (server.address() as AddressInfo).port, closed };
+  server = started;
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
+  return { port: (started.address() as AddressInfo).port, closed };
 }
 
 function requestWithoutReading(port: number, number: number) {
@@ -54,4 +56,25 @@ test('abandons the oldest responses when too many bytes wait', async () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   await expect.poll(() => closed, { timeout: 10_000 }).toEqual([1, 2]);
+});
+
+test('the server abandons the older of two responses that are not read, because both are more than 64 MiB', async () => {
+  const listening = await listen({ host: '127.0.0.1', port: 0 });
+  const [handled, abandoned] = [[] as string[], [] as string[]];
+  const body = Buffer.alloc(responseBytes);
+  listening.setHandler((request, response) => {
+    response.on('close', () => !response.writableFinished && abandoned.push(request.url ?? ''));
+    response.end(body);
+    handled.push(request.url ?? '');
+  });
+  onTestFinished(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await listening.close();
+  });
+  const port = Number(new URL(listening.url).port);
+  for (const number of [1, 2]) {
+    requestWithoutReading(port, number);
+    await expect.poll(() => handled, { timeout: 10_000 }).toContain(`/${number}`);
+  }
+  await expect.poll(() => abandoned, { timeout: 10_000 }).toEqual(['/1']);
 });

@@ -7,6 +7,7 @@ import { RateLimits } from '../../src/limits/rate-limits.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { createDatabase } from '../support/database.ts';
 import { startService } from '../support/service.ts';
+import { password, signIn } from '../support/valid-requests.ts';
 
 let database: Database;
 
@@ -31,6 +32,22 @@ test('returns 429 with Retry-After over the limit, and every response reports wh
       detail: `The limit for this key is 50 requests per minute. Retry in ${retryAfter} seconds.`,
     });
     expect(rejected[0]?.headers.get('X-RateLimit-Remaining')).toBe('0');
+  } finally {
+    await service.stop();
+  }
+});
+
+test('a session has the limit of a key: beyond it, requests with its cookie get 429', async () => {
+  const service = await startService({ rateLimitPerMinute: 10 }, { database });
+  try {
+    const { email } = await service.createUser(password);
+    const headers = await signIn(service, email);
+    const responses = [];
+    for (let count = 0; count < 11; count++) responses.push(await service.anonymous.get('/api/monitors', { headers }));
+    expect(responses.map(({ status }) => status)).toEqual([...Array(10).fill(200), 429]);
+    const last = responses.at(-1);
+    expect(last?.headers.get('RateLimit-Policy')).toBe('"session";q=10;w=60, "user";q=20;w=60');
+    expect(last?.body.detail).toMatch(/^The limit for this session is 10 requests per minute\. Retry in \d+ seconds\.$/);
   } finally {
     await service.stop();
   }

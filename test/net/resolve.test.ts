@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { lookUpAll } from '../../src/net/resolve.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 
@@ -36,6 +36,25 @@ test('prefers /etc/hosts to DNS', async () => {
 
 test('a name that does not exist is an error of the name', async () => {
   await expect(lookUpAll('unknown.example', dns.resolver)).rejects.toMatchObject({ kind: 'dns', message: 'DNS name not found' });
+});
+
+test('after the DNS servers of the machine have changed, names are resolved with the new ones', async () => {
+  const changedDns = await startDnsServer(() => '192.0.2.8');
+  onTestFinished(() => changedDns.close());
+  const [before, after] = [dns, changedDns].map(({ resolver }) => resolver.getServers());
+  const machine = { servers: before ?? [] };
+  // A resolver has the servers that the machine had when it was created.
+  const created = new WeakSet<Resolver>();
+  const { getServers } = Resolver.prototype;
+  const spy = vi.spyOn(Resolver.prototype, 'getServers').mockImplementation(function (this: Resolver) {
+    if (!created.has(this)) this.setServers(machine.servers);
+    created.add(this);
+    return getServers.call(this);
+  });
+  onTestFinished(() => spy.mockRestore());
+  expect(await lookUpAll('shop.example')).toEqual([{ address: '192.0.2.7', family: 4 }]);
+  machine.servers = after ?? [];
+  expect(await lookUpAll('shop.example')).toEqual([{ address: '192.0.2.8', family: 4 }]);
 });
 
 test('a DNS server that fails or cannot be reached is a local error', async () => {

@@ -77,6 +77,19 @@ test.each([
   expect(await metrics.registry.metrics()).toContain(`sitekeeper_alerts_total{channel="email",outcome="${counted}"} 1`);
 });
 
+test('after nine failed attempts, the tenth is followed by a pause of several minutes', async () => {
+  await queue();
+  await service.database.asEngine((em) => em.execute('update alerts set attempts = 9 where user_id = ?', [user.id], 'run'));
+  start(() => Promise.reject(new DeliveryFailed('Try later.', { permanent: false })));
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'pending', attempts: 10, error: 'Try later.' });
+  const [row] = await service.database.asUser(user.id, (em) =>
+    em.execute<{ seconds: number }[]>('select extract(epoch from next_attempt_at - app_now())::float8 as seconds from alerts'),
+  );
+  // 512 seconds with a jitter of 25 %, of which some have passed on a slow machine.
+  expect(row?.seconds).toBeGreaterThan(300);
+  expect(row?.seconds).toBeLessThanOrEqual(640);
+});
+
 test('a permanent failure is not retried, and an internal error is not described to the user', async () => {
   await queue();
   start(() => Promise.reject(new DeliveryFailed('No such address.', { permanent: true })));

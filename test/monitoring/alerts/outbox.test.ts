@@ -1,12 +1,13 @@
 // The outbox as the dispatchers of several processes use it. No dispatcher runs, so each test decides what happens when.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
-import { markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { countPendingAlerts, markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { sql } from '../../support/statement.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
 let service: TestService;
@@ -77,6 +78,20 @@ test('an alert is leased once, for a minute, and each lease counts as an attempt
   expect([await isLeased(first), await isLeased(second)]).toEqual([false, true]);
 });
 
+test('a lease ends after 60 seconds, so that the alert of a process that died does not wait longer', async () => {
+  await queue('alert');
+  const seconds = await inTransaction(async (query) => {
+    await leaseAlerts(query, [{ userId: user.id, providerId, channel: 'email' }]);
+    const until = sql<{ seconds: number }>(
+      'select extract(epoch from next_attempt_at - app_now())::float8 as seconds from alerts where user_id = $1',
+      [user.id],
+    );
+    return (await query(until))[0].map((row) => row.seconds);
+  });
+  // The column has milliseconds.
+  expect(seconds).toEqual([expect.closeTo(60, 2)]);
+});
+
 test('only the process that holds the lease records the outcome', async () => {
   await queue('alert');
   const first = await leaseOne();
@@ -144,6 +159,68 @@ test('a provider that gets a message, or whose user is suspended, does not wait'
   expect([await waiting(), await isLeased(again)]).toEqual([[], false]);
 });
 
+test('a search visits 1,000 users with due alerts, and the next one reaches those who follow', async () => {
+  const users = await queueForNewUsers(1001);
+  const search = async (afterUserId: number) => {
+    const { providers, continueAfter } = await inTransaction((query) => findWaitingProviders(query, { busyProviders: [], afterUserId }));
+    return { found: providers.map(({ userId }) => userId).toSorted((a, b) => a - b), continueAfter };
+  };
+  const first = await search(user.id);
+  expect(first).toEqual({ found: users.slice(0, 1000), continueAfter: users[999] });
+  expect(await search(first.continueAfter)).toEqual({ found: users.slice(1000), continueAfter: 0 });
+});
+
+/** Queues an alert for each of some new users. Returns the users. The alerts end with the test, because others find them as well. */
+async function queueForNewUsers(count: number): Promise<number[]> {
+  const created = await database.asAuthenticator((em) =>
+    em.execute<{ id: number }[]>(`select auth_create_user('waiting-' || n || '@example.com', null) as id from generate_series(1, ?) n`, [
+      count,
+    ]),
+  );
+  const ids = created.map(({ id }) => Number(id));
+  const range = [ids[0], ids.at(-1)];
+  onTestFinished(async () => {
+    await database.asEngine((em) => em.execute(`update alerts set status = 'failed' where user_id between ? and ?`, range, 'run'));
+  });
+  for (const id of ids) {
+    await database.query(id)(
+      sql(
+        `with provider as (insert into providers (user_id, provider_type, settings) values ($1, 'email', '{"recipient_email":"a@example.com"}'))
+         insert into monitors (user_id, friendly_name, url) values ($1, 'M', 'https://example.com/')`,
+        [id],
+      ),
+    );
+  }
+  await database.asEngine((em) =>
+    em.execute(
+      `with resolved as (
+         insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
+         select user_id, id, app_now(), app_now(), 'HTTP 503' from monitors where user_id between ? and ? returning id, user_id
+       )
+       insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+       select i.user_id, i.id, p.id, 'down', 'S', 'B' from resolved i join providers p using (user_id)`,
+      range,
+      'run',
+    ),
+  );
+  return ids;
+}
+
+test('the age of the outbox is that of its oldest alert', async () => {
+  await queue('of just now');
+  const other = await openIncident();
+  const oldestSeconds = await inTransaction(async (query) => {
+    const values = [user.id, other, providerId];
+    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
+                    values ($1, $2, $3, 'down', 'S', 'B', app_now() - interval '2 hours')`;
+    await query(sql(insert, values));
+    const counted = await countPendingAlerts(query);
+    await query(sql('delete from alerts where user_id = $1 and incident_id = $2', [user.id, other]));
+    return counted.oldestSeconds;
+  });
+  expect(oldestSeconds).toBeCloseTo(2 * 3600, 2);
+});
+
 test('only the recovery of an alert that was sent is exempt from limits', async () => {
   await queue('down');
   const down = await leaseOne();
@@ -181,6 +258,39 @@ test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt me
   );
   expect(await count(7)).toBeUndefined();
   expect(await count(7)).toMatchObject({ limit: '100 messages per hour for this provider' });
+});
+
+test.each([
+  ['day', { name: 'SMS', perUserPerDay: 0 }],
+  ['hour', { name: 'SMS' }],
+])('a limit per %s that is reached ends with it', async (period, channel) => {
+  const { reached, left } = await inTransaction(async (query) => {
+    const fill = `insert into message_counts values ($1, 'provider 8', date_trunc('hour', app_now(), 'UTC'), 100)`;
+    await query(sql(fill, [user.id]));
+    const untilEnd = sql<{ seconds: number }>(
+      `select extract(epoch from date_trunc($1, app_now(), 'UTC') + ('1 ' || $1)::interval - app_now())::float8 as seconds`,
+      [period],
+    );
+    const [[end]] = await query(untilEnd);
+    return { reached: await countMessage(query, { userId: user.id, providerId: 8, channel }), left: end?.seconds };
+  });
+  // The clock stands still in a transaction.
+  expect(reached?.secondsLeft).toBe(Math.max(1, Math.ceil(left ?? 0)));
+});
+
+test.each(['Asia/Kolkata', 'Pacific/Kiritimati'])('days and hours are those of UTC on a connection with the time zone %s', async (zone) => {
+  const starts = await inTransaction(async (query) => {
+    await query(sql(`set local timezone = '${zone}'`));
+    await countMessage(query, { userId: user.id, providerId: 9, channel: { name: 'SMS', perUserPerDay: 1 } });
+    const seconds = `extract(epoch from period_start)::int as seconds`;
+    const [rows] = await query(
+      sql<{ seconds: number }>(`select ${seconds} from message_counts where user_id = $1 order by period_start`, [user.id]),
+    );
+    const [[now]] = await query(sql<{ seconds: number }>('select extract(epoch from app_now())::float8 as seconds'));
+    const at = now?.seconds ?? 0;
+    return { stored: rows.map((row) => row.seconds), expected: [86_400, 3600].map((length) => at - (at % length)) };
+  });
+  expect(starts.stored).toEqual(starts.expected.map((start) => Math.round(start)));
 });
 
 test.runIf(process.env.TEST_DATABASE_URL)('two messages counted at the same time are not both the last that is allowed', async () => {

@@ -43,6 +43,13 @@ test('a message that Twilio accepts but marks as failed is a temporary failure',
   });
 });
 
+test('an error does not show the account, its token and the credentials that a response repeats', async () => {
+  const repeated = `${accountSid} with ${authToken} as Basic ${twilioCredentials}`;
+  setup.api.script = scripts.respond(JSON.stringify({ code: 20003, message: `Cannot authenticate ${repeated}` }), 401);
+  const { message: shown } = await failureOf(send());
+  expect(shown).toContain('Cannot authenticate **** with **** as Basic **** (20003)');
+});
+
 test('returns the name of the first missing setting and does not send without it', async () => {
   const smsWith = (env: Record<string, string>) => createChannels(readConfig(env).delivery, setup.net).sms;
   expect(smsWith({}).missingSetting()).toBe('TWILIO_ACCOUNT_SID');

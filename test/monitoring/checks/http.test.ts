@@ -38,6 +38,16 @@ test('the last response after redirects is decisive', async () => {
   expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: 'HTTP 503', statusCode: 503 });
 });
 
+test('five redirects are followed, and a sixth is not', async () => {
+  target.script = ({ path }, response) => {
+    const left = Number(path.slice(1));
+    if (left === 0) response.writeHead(200).end();
+    else response.writeHead(302, { location: `/${left - 1}` }).end();
+  };
+  expect(await checkHttp(`${target.url}/5`, net)).toMatchObject({ up: true });
+  expect(await checkHttp(`${target.url}/6`, net)).toMatchObject({ up: false, cause: 'too many redirects' });
+});
+
 test.each([
   ['a redirect loop', scripts.redirect('/loop'), 'too many redirects'],
   ['a redirect to an address that is not allowed', scripts.redirect('http://10.0.0.1/'), 'address_not_allowed'],

@@ -21,6 +21,18 @@ export const alertFaults: Fault[] = [
       replace: 'next_attempt_at: sql`${now}`,',
     },
     {
+      title: 'an alert of a process that died waits for ten minutes',
+      find: 'const leaseSeconds = 60;',
+      replace: 'const leaseSeconds = 600;',
+      tests: ['test/monitoring/alerts/outbox.test.ts > a lease ends after 60 seconds'],
+    },
+    {
+      title: 'the alerts of users after the first 1,000 are never sent while those have alerts',
+      find: 'continueAfter: visited.size === maxVisited ? Math.max(...visited) : 0,',
+      replace: 'continueAfter: 0,',
+      tests: ['test/monitoring/alerts/outbox.test.ts > a search visits 1,000 users'],
+    },
+    {
       title: 'attempts are not counted, so that retries never slow down',
       find: 'attempts: sql`attempts + 1`,',
       replace: 'attempts: sql`attempts`,',
@@ -60,6 +72,12 @@ export const alertFaults: Fault[] = [
     { title: 'a permanent failure is retried', find: '(error instanceof DeliveryFailed && error.permanent) || ', replace: '' },
     { title: 'an alert is retried forever', find: ' || alert.ageSeconds > giveUpSeconds', replace: '' },
     { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
+    {
+      title: 'every retry of an alert follows after a second',
+      find: 'retryDelaySeconds(alert.attempts, error)',
+      replace: 'retryDelaySeconds(1, error)',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > after nine failed attempts'],
+    },
     {
       title: 'a retry of an alert counts again',
       find: ' || alert.isCounted) return',
@@ -131,6 +149,12 @@ export const alertFaults: Fault[] = [
       replace: 'JSON.stringify(rows) }));',
     },
     {
+      title: 'the age of the outbox is that of its newest alert',
+      find: 'min(created_at)), 0)',
+      replace: 'max(created_at)), 0)',
+      tests: ['test/monitoring/alerts/outbox.test.ts > the age of the outbox'],
+    },
+    {
       title: 'the alerts of suspended users count as stuck',
       find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n",
       replace: '',
@@ -138,6 +162,18 @@ export const alertFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/message-limits.ts', tests: outbox }, [
+    {
+      title: 'whoever has reached a limit of messages is told to retry after a second',
+      find: " + ('1 ' || c.period)::interval - app_now()",
+      replace: ' - app_now()',
+      tests: ['test/monitoring/alerts/outbox.test.ts > that is reached ends with it'],
+    },
+    {
+      title: 'the limits of messages begin anew at midnight in the time zone of the connection',
+      find: "date_trunc(c.period, app_now(), 'UTC')",
+      replace: 'date_trunc(c.period, app_now())',
+      tests: ['test/monitoring/alerts/outbox.test.ts > days and hours are those of UTC'],
+    },
     {
       title: 'a provider gets 10,000 messages per hour',
       find: 'const perProviderPerHour = 100;',

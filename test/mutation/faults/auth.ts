@@ -51,6 +51,30 @@ export const authFaults: Fault[] = [
       tests: ['test/auth/authenticator.test.ts > the cache'],
     },
     {
+      title: 'concurrent requests with one key cost a query each',
+      find: 'this.#running.get(hash) ?? lookUp()',
+      replace: 'lookUp()',
+      tests: ['test/auth/authenticator.test.ts > share one lookup'],
+    },
+    {
+      title: 'familiar keys wait behind a flood of invented ones',
+      find: "isFamiliar ? 'familiar' : 'unknown'",
+      replace: "'unknown'",
+      tests: ['test/auth/authenticator.test.ts > a familiar key does not wait'],
+    },
+    {
+      title: 'the process ends if a cached key cannot be renewed',
+      find: "        (error: unknown) => this.#warn(error, 'Renewing a cached key or session failed; it is looked up again'),\n",
+      replace: '',
+      tests: ['test/auth/authenticator.test.ts > the renewal of its cached key fails'],
+    },
+    {
+      title: 'the process ends if last_used_at cannot be written',
+      find: "\n      .catch((error: unknown) => this.#warn(error, 'Updating last_used_at of a key or session failed'));",
+      replace: ';',
+      tests: ['test/auth/authenticator.test.ts > cannot be written as the last use'],
+    },
+    {
       title: 'an unknown key costs a query each time',
       find: 'if (this.#unknown.has(hash)) return undefined;',
       replace: '',

@@ -210,6 +210,18 @@ export const databaseFaults: Fault[] = [
       find: '        created_at: sql`app_now()`,\n',
       replace: '',
     },
+    {
+      title: 'the repetition of a request whose key is used again after a day is rejected',
+      find: "        request_hash: row.ref('excluded.request_hash'),\n",
+      replace: '',
+      tests: ['test/db/idempotency.test.ts > the key belongs to the new request'],
+    },
+    {
+      title: 'a key that is used again after a day returns the response of the day before',
+      find: "        response: row.ref('excluded.response'),\n",
+      replace: '',
+      tests: ['test/db/idempotency.test.ts > the key belongs to the new request'],
+    },
   ]),
   ...faultsIn({ file: 'src/db/database.ts', tests: policies }, [
     {
@@ -217,6 +229,13 @@ export const databaseFaults: Fault[] = [
       find: 'return migrationNames.filter((name) => !done.has(name));',
       replace: 'return migrationNames.filter((name) => !name || !done);',
       tests: ['test/db/readiness.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/db/secret-key-file.ts', tests: ['test/db/secret-key-file.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'everybody on the machine can read the secret keys after a rotation',
+      find: "openSync(temporary, 'w', 0o600)",
+      replace: "openSync(temporary, 'w', 0o644)",
     },
   ]),
   ...faultsIn({ file: 'src/db/retention.ts', tests: ['test/db/retention.test.ts'] }, [

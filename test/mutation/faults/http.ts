@@ -154,6 +154,18 @@ export const httpFaults: Fault[] = [
       find: "if (!socket.destroyed && previous?.getHeader('Connection') !== 'close') handle",
       replace: 'if (!socket.destroyed) handle',
     },
+    {
+      title: 'a request without end holds the shutdown for a minute',
+      find: 'const closeTimeoutMs = 6000;',
+      replace: 'const closeTimeoutMs = 60_000;',
+      tests: ['test/http/closing.test.ts > aborts a request'],
+    },
+    {
+      title: 'responses that clients do not read fill the memory',
+      find: '    unread.watch(response);\n',
+      replace: '',
+      tests: ['test/http/unread-responses.test.ts > the server abandons'],
+    },
     { title: 'a process that shuts down stays ready', find: '      isDraining = true;\n', replace: '' },
     {
       title: 'idle connections are closed before proxies close them',
@@ -241,6 +253,12 @@ export const httpFaults: Fault[] = [
       title: 'a user with many keys has many times the limit',
       find: "limit('user', perMinute * 2)",
       replace: "limit('user', perMinute * 200)",
+    },
+    {
+      title: 'a session has a hundred times the limit of a key',
+      find: "limit('session', perMinute)",
+      replace: "limit('session', perMinute * 100)",
+      tests: ['test/limits/rate-limits.test.ts > a session has the limit of a key'],
     },
     { title: 'clients without credentials have the limit of keys', find: 'Math.max(1, Math.round(perMinute / 10))', replace: 'perMinute' },
     {

@@ -54,6 +54,12 @@ export const networkFaults: Fault[] = [
       find: 'if (!addresses.every(',
       replace: 'if (literal === undefined && !addresses.every(',
     },
+    {
+      title: 'every check fails after the DNS servers of the machine have changed',
+      find: 'String(cached.getServers())) cached = fresh;',
+      replace: 'String(cached.getServers())) void fresh;',
+      tests: ['test/net/resolve.test.ts > the DNS servers of the machine have changed'],
+    },
   ]),
   ...faultsIn({ file: 'src/net/addresses.ts', tests: addresses }, [
     { title: "the address of Azure's host service is public", find: "  '168.63.129.16', // looks", replace: '  // looks' },
@@ -111,6 +117,7 @@ export const networkFaults: Fault[] = [
     { title: 'a command goes on after its client has gone', find: 'AbortSignal.any([stopping, gone.signal])', replace: 'stopping' },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/http.check.ts', tests: ['test/monitoring/checks/http.test.ts'] }, [
+    { title: 'a check follows 20 redirects', find: 'const maxRedirects = 5;', replace: 'const maxRedirects = 20;' },
     { title: 'a response 3xx without a usable Location counts as up', find: 'status < 300', replace: 'status < 400' },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/post.ts', tests: ['test/monitoring/channels/post.test.ts'] }, [
@@ -150,6 +157,18 @@ export const networkFaults: Fault[] = [
       title: 'an error shows the rest of a secret that contains another',
       find: 'b.length - a.length',
       replace: 'a.length - b.length',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/sms/sms.channel.ts', tests: ['test/monitoring/channels/sms.test.ts'] }, [
+    {
+      title: 'an error shows the account and the credentials of the SMS service',
+      find: 'secrets: [twilioAuthToken, twilioAccountSid, credentials]',
+      replace: 'secrets: [twilioAuthToken]',
+    },
+    {
+      title: 'an error shows the credentials of the SMS service',
+      find: 'secrets: [twilioAuthToken, twilioAccountSid, credentials]',
+      replace: 'secrets: [twilioAuthToken, twilioAccountSid]',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/slack/slack.channel.ts', tests: ['test/monitoring/channels/slack.test.ts'] }, [
