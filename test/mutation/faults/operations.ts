@@ -103,6 +103,13 @@ export const operationFaults: Fault[] = [
     },
     { title: 'a second Ctrl+C does not end the process', find: "process.once('SIGINT', stop);", replace: "process.on('SIGINT', stop);" },
   ]),
+  ...faultsIn({ file: 'src/runtime/open-database.ts', tests: ['test/runtime/open-database.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'a process whose embedded database has crashed runs on',
+      find: '    setTimeout(() => process.exit(1), exitDelayMs);\n',
+      replace: '',
+    },
+  ]),
   ...faultsIn({ file: 'src/runtime/command-service.ts', tests: ['test/operations/operator-commands.test.ts'], needs: 'embedded' }, [
     {
       title: 'a command of another version is executed',
