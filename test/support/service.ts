@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { allScopes, type Scope } from '../../src/auth/scopes.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/db/database.ts';
+import { Contract } from '../../src/http/contract.ts';
 import { listen } from '../../src/http/server.ts';
 import { shareFairly } from '../../src/limits/fair-database.ts';
 import { type Limiters, memoryLimiters } from '../../src/limits/limiters.ts';
@@ -47,6 +48,15 @@ interface Options {
   log?: Logger;
   tracer?: Tracer;
 }
+
+// The services of a worker share their contracts, because compiling the schemas takes longer than everything else at a start.
+const loadContract = Contract.load;
+const contracts = new Map<object, Promise<Contract>>();
+Contract.load = (document, basePath) => {
+  const contract = contracts.get(document) ?? loadContract(document, basePath);
+  contracts.set(document, contract);
+  return contract;
+};
 
 /** The counter is shared by all services, because services can share a database and addresses must be unique. */
 let userCount = 0;
