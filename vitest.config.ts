@@ -5,7 +5,7 @@ import { slowestFirst } from './test/support/slowest-first.ts';
 /** Tests of the contract and its tools that take long: `npm run test:contract`. */
 export const contractFiles = [
   'test/contract/{diff,injected-faults,lint-spec,mock-agrees,fuzz/*}.test.ts',
-  'test/contract/{every-replay,every-update,problem-headers,rejection-order,size-limits}.test.ts',
+  'test/contract/{every-operation,every-replay,every-update,problem-headers,rejection-order,size-limits}.test.ts',
 ];
 
 export default defineConfig({
@@ -16,7 +16,7 @@ export default defineConfig({
     // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
     sequence: {
-      sequencer: slowestFirst('serve-postgres', 'serve', 'user', 'killed-worker', 'local-failures', 'migrations', 'every-operation'),
+      sequencer: slowestFirst('serve-postgres', 'serve', 'user', 'killed-worker', 'local-failures', 'migrations'),
     },
     reporters: ['default', new RunRecorder()],
     globalSetup: 'test/support/global-setup.ts',

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
+import { contractFiles } from '../../vitest.config.ts';
 import { type Check, checks, type Fault, plant, testFilesOf } from './fault.ts';
 import type { RunRequest, RunResult } from './session.ts';
 
@@ -28,9 +29,8 @@ export class Runner {
   }
 
   async #runTests(fault: Fault, isControl: boolean): Promise<RunResult> {
-    const [first = ''] = testFilesOf(fault);
-    const [, suite] = /^test\/(abuse|faults|operations)\//.exec(first) ?? [];
-    const kind = `${suite ? `test/${suite}/` : ''}vitest.config.ts ${fault.needs ?? ''}`;
+    const [file = ''] = testFilesOf(fault);
+    const kind = `${suiteOf(file)}vitest.config.ts ${fault.needs ?? ''}`;
     // Test databases are created when a session starts, so a fault in a migration needs a new one.
     const isOfSession = !isControl && fault.file.startsWith('src/db/migrations/');
     if (isOfSession) this.#endSession(kind);
@@ -104,6 +104,12 @@ export class Runner {
     writeFileSync(path, plant(fault, original));
     return () => writeFileSync(path, original);
   }
+}
+
+/** Returns the folder with the configuration of Vitest that runs this file. */
+function suiteOf(file: string): string {
+  if (contractFiles.some((glob) => matchesGlob(file, glob))) return 'test/contract/';
+  return /^test\/(abuse|faults|operations)\//.exec(file)?.[0] ?? '';
 }
 
 function serversFor(needs: string): string[] {
