@@ -9,7 +9,7 @@ export default defineConfig({
     include: ['test/browser/*.browser.ts'],
     globalSetup: 'test/support/global-setup.ts',
     reporters: ['default', new RunRecorder()],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
   },
 });

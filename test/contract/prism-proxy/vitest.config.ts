@@ -7,19 +7,13 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../../..'),
     include: [
-      'test/{websites,accounts,auth,http}/*.test.ts',
+      'test/contract/{every-operation,prism-proxy/*}.test.ts',
+      'test/websites/*.test.ts',
       'test/monitoring/{monitors,providers,notifications,incidents}/*.test.ts',
       'test/db/idempotency.test.ts',
-      'test/contract/prism-proxy/*.test.ts',
     ],
-    exclude: [
-      // These send no requests to the APIs.
-      'test/websites/{domain,line-lists,website.list}.test.ts',
-      'test/auth/secret-cipher.test.ts',
-      'test/http/{server,metrics-endpoint}.test.ts',
-      // This one measures seconds, and Prism makes every request slower.
-      'test/auth/revocation.test.ts',
-    ],
+    // These send no requests to the APIs.
+    exclude: ['test/websites/{domain,line-lists,website.list}.test.ts'],
     env: { TEST_THROUGH_PROXY: '1' },
     globalSetup: 'test/support/global-setup.ts',
     reporters: ['default', new RunRecorder()],
