@@ -1,5 +1,5 @@
 // Sends valid requests to every operation with random changes to any part of them: fields, path, query, headers, method and
-// the text of the body. No response may be 500 or violate the contract. It sends 10,000 requests on PostgreSQL
+// the text of the body. No response may be 500 or violate the contract. It sends 5,000 requests on PostgreSQL
 // (.ci/with-postgres, as in .ci/contract). On the embedded database it sends one round per operation, so that `npm test` stays
 // short.
 // The same seed gives the same requests. A failure prints the seed and the number of the request. To repeat only the
@@ -25,7 +25,7 @@ const all = Object.values(operations);
 const isFullRun = process.env.TEST_DATABASE_URL !== undefined;
 /** The embedded database runs one query at a time, so concurrent rounds would only wait for each other. */
 const concurrentRounds = isFullRun ? 4 : 1;
-const total = isFullRun ? 10_000 : all.length * roundSize;
+const total = isFullRun ? 5_000 : all.length * roundSize;
 const replayed = process.env.FUZZ_PATH ? Number.parseInt(process.env.FUZZ_PATH, 10) : undefined;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
 
