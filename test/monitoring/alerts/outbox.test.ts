@@ -9,6 +9,7 @@ import { sendDuringTransaction } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { sql } from '../../support/statement.ts';
 import { createMonitor, createProvider } from '../factories.ts';
+import { queueForNewUsers } from './queue-for-new-users.ts';
 
 let service: TestService;
 let database: Database;
@@ -160,7 +161,11 @@ test('a provider that gets a message, or whose user is suspended, does not wait'
 });
 
 test('a search visits 1,000 users with due alerts, and the next one reaches those who follow', async () => {
-  const users = await queueForNewUsers(1001);
+  const users = await queueForNewUsers(database, 1001);
+  // Other tests search as well.
+  onTestFinished(async () => {
+    await database.asEngine((em) => em.execute(`update alerts set status = 'failed' where user_id > ?`, [user.id], 'run'));
+  });
   const search = async (afterUserId: number) => {
     const { providers, continueAfter } = await inTransaction((query) => findWaitingProviders(query, { busyProviders: [], afterUserId }));
     return { found: providers.map(({ userId }) => userId).toSorted((a, b) => a - b), continueAfter };
@@ -169,42 +174,6 @@ test('a search visits 1,000 users with due alerts, and the next one reaches thos
   expect(first).toEqual({ found: users.slice(0, 1000), continueAfter: users[999] });
   expect(await search(first.continueAfter)).toEqual({ found: users.slice(1000), continueAfter: 0 });
 });
-
-/** Queues an alert for each of some new users. Returns the users. The alerts end with the test, because others find them as well. */
-async function queueForNewUsers(count: number): Promise<number[]> {
-  const created = await database.asAuthenticator((em) =>
-    em.execute<{ id: number }[]>(`select auth_create_user('waiting-' || n || '@example.com', null) as id from generate_series(1, ?) n`, [
-      count,
-    ]),
-  );
-  const ids = created.map(({ id }) => Number(id));
-  const range = [ids[0], ids.at(-1)];
-  onTestFinished(async () => {
-    await database.asEngine((em) => em.execute(`update alerts set status = 'failed' where user_id between ? and ?`, range, 'run'));
-  });
-  for (const id of ids) {
-    await database.query(id)(
-      sql(
-        `with provider as (insert into providers (user_id, provider_type, settings) values ($1, 'email', '{"recipient_email":"a@example.com"}'))
-         insert into monitors (user_id, friendly_name, url) values ($1, 'M', 'https://example.com/')`,
-        [id],
-      ),
-    );
-  }
-  await database.asEngine((em) =>
-    em.execute(
-      `with resolved as (
-         insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
-         select user_id, id, app_now(), app_now(), 'HTTP 503' from monitors where user_id between ? and ? returning id, user_id
-       )
-       insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select i.user_id, i.id, p.id, 'down', 'S', 'B' from resolved i join providers p using (user_id)`,
-      range,
-      'run',
-    ),
-  );
-  return ids;
-}
 
 test('the age of the outbox is that of its oldest alert', async () => {
   await queue('of just now');

@@ -69,6 +69,12 @@ export const alertFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/dispatcher.ts', tests: deliveries }, [
+    {
+      title: 'the dispatcher never looks for due alerts after the first 1,000 users',
+      find: 'this.#afterUserId = continueAfter;',
+      replace: 'this.#afterUserId = 0;',
+      tests: ['test/monitoring/alerts/many-users.test.ts'],
+    },
     { title: 'a permanent failure is retried', find: '(error instanceof DeliveryFailed && error.permanent) || ', replace: '' },
     { title: 'an alert is retried forever', find: ' || alert.ageSeconds > giveUpSeconds', replace: '' },
     { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
