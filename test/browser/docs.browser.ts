@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
 import { allScopes } from '../../src/auth/scopes.ts';
@@ -64,9 +64,7 @@ describe.each(['websites', 'monitoring'])('the API reference of %s', (name) => {
           const blocks = await operations(page).all();
           expect(blocks).toHaveLength(Object.values(contractOperations).filter(({ api }) => api === name).length);
           for (const block of blocks) {
-            await block.locator('.opblock-summary-control').click();
-            await block.locator('.try-out__btn').click();
-            await block.locator('.execute').waitFor();
+            await openToTry(block);
             expect(await overflow(page), (await block.getAttribute('id')) ?? '').toBe(0);
             await block.locator('.opblock-summary-control').click();
           }
@@ -175,11 +173,21 @@ async function signIn(page: Page, secret: string) {
 
 const account = (page: Page, label: 'Sign in' | 'Signed in') => page.locator('.account summary', { hasText: new RegExp(`^${label}$`) });
 
+/** Opens an operation and clicks "Try it out" until it works: on a slow machine, Swagger UI loses a click while it loads the schemas. */
+async function openToTry(block: Locator): Promise<void> {
+  await block.locator('.opblock-summary-control').click();
+  const execute = block.locator('.execute');
+  const tryOut = async () => {
+    if (!(await execute.isVisible())) await block.locator('.try-out__btn:not(.cancel)').click();
+    return execute.isVisible();
+  };
+  await expect.poll(tryOut, { timeout: 30_000 }).toBe(true);
+}
+
 /** Opens an operation, sends the prefilled request and returns the response that the page shows. */
 async function tryIt(page: Page, id: string): Promise<{ status: number; body: unknown }> {
   const block = operation(page, id);
-  await block.locator('.opblock-summary-control').click();
-  await block.locator('.try-out__btn').click();
+  await openToTry(block);
   await block.locator('.execute').click();
   const response = block.locator('.live-responses-table .response');
   const status = await response.locator('.response-col_status').textContent();
