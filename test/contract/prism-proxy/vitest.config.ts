@@ -2,16 +2,11 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import RunRecorder from '../../support/run-record.ts';
 
-// Runs the end-to-end tests of the two APIs again with Prism between the tests and the service.
+// Runs the tests of every operation, and those of websites, again with Prism between the tests and the service.
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../../..'),
-    include: [
-      'test/contract/{every-operation,prism-proxy/*}.test.ts',
-      'test/websites/*.test.ts',
-      'test/monitoring/{monitors,providers,notifications,incidents}/*.test.ts',
-      'test/db/idempotency.test.ts',
-    ],
+    include: ['test/contract/{every-operation,prism-proxy/*}.test.ts', 'test/websites/*.test.ts'],
     // These send no requests to the APIs.
     exclude: ['test/websites/{domain,line-lists,website.list}.test.ts'],
     env: { TEST_THROUGH_PROXY: '1' },
