@@ -38,7 +38,7 @@ guarantee(9, '500 slow clients that send single bytes are disconnected within 10
     'half a chunk': `${post}Transfer-Encoding: chunked\r\n\r\nffff\r\n{"`,
   };
   const exchange = async (beginning: string) => {
-    const elapsed = startStopwatch();
+    const elapsed = startStopwatch(service.child);
     const response = await rawExchange(service.url, drip(beginning), { allowHalfOpen: true });
     return { ...response, elapsed: elapsed() };
   };

@@ -1,5 +1,8 @@
 // Separates what the product takes from what the machine takes. A busy or suspended machine delays everybody, so a control
-// thread that only sleeps is delayed as well. What it lost in an interval does not count against the product.
+// thread that only sleeps is delayed as well. What it lost in an interval does not count against the product. A process that has
+// work to do waits longer for a core than one that sleeps; Linux measures how long.
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { StallLog } from './stall-log.ts';
@@ -15,10 +18,24 @@ const control = new Worker(new URL('./stall-control.ts', import.meta.url), { wor
 control.unref();
 await new Promise((resolve) => control.once('online', resolve));
 
-/** Starts to measure. The returned function tells how long it has been since then. */
-export function startStopwatch(): () => Elapsed {
+/**
+ * Starts to measure. The returned function tells how long it has been since then. The machine stalled as long as the control was
+ * late, or as long as the service was ready to run without getting a core, whichever is longer.
+ */
+export function startStopwatch(service?: ChildProcess): () => Elapsed {
   const start = process.hrtime.bigint();
-  return () => elapsedSince(start);
+  const waitedBefore = waitedForCoreMs(service);
+  return () => {
+    const { ms, stallMs } = elapsedSince(start);
+    return { ms, stallMs: Math.max(stallMs, waitedForCoreMs(service) - waitedBefore) };
+  };
+}
+
+/** Returns how long the main thread of a process has been ready to run without running, which only Linux tells. */
+function waitedForCoreMs(service: ChildProcess | undefined): number {
+  if (process.platform !== 'linux' || service?.pid === undefined) return 0;
+  const [, waitedNs] = readFileSync(`/proc/${service.pid}/schedstat`, 'utf8').split(' ');
+  return Number(waitedNs) / 1e6;
 }
 
 /** Measures in hindsight, for what began at a known time before now. */
