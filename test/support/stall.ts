@@ -2,7 +2,7 @@
 // thread that only sleeps is delayed as well. What it lost in an interval does not count against the product. A process that has
 // work to do waits longer for a core than one that sleeps; Linux measures how long.
 import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { StallLog } from './stall-log.ts';
@@ -31,9 +31,12 @@ export function startStopwatch(service?: ChildProcess): () => Elapsed {
   };
 }
 
-/** Returns how long the main thread of a process has been ready to run without running, which only Linux tells. */
+/** Only Linux tells how long a process waits for a core, and not every container. */
+export const tellsWaits = existsSync('/proc/self/schedstat');
+
+/** Returns how long the main thread of a process has been ready to run without running. */
 function waitedForCoreMs(service: ChildProcess | undefined): number {
-  if (process.platform !== 'linux' || service?.pid === undefined) return 0;
+  if (!tellsWaits || service?.pid === undefined) return 0;
   const [, waitedNs] = readFileSync(`/proc/${service.pid}/schedstat`, 'utf8').split(' ');
   return Number(waitedNs) / 1e6;
 }

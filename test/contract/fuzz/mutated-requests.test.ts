@@ -1,7 +1,6 @@
 // Sends valid requests to every operation with random changes to any part of them: fields, path, query, headers, method and
 // the text of the body. No response may be 500 or violate the contract. It sends 5,000 requests on PostgreSQL
-// (.ci/with-postgres, as in .ci/contract). On the embedded database it sends one round per operation, so that `npm test` stays
-// short.
+// (.ci/with-postgres, as in .ci/contract). On the embedded database, which is slower, it sends one round per operation.
 // The same seed gives the same requests. A failure prints the seed and the number of the request. To repeat only the
 // requests that were sent together with it:
 //   FUZZ_SEED=27 FUZZ_PATH=5012 npx vitest run test/contract/fuzz/mutated-requests.test.ts
