@@ -11,7 +11,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
 }
 
 // Caching compiled code makes the next start faster.
-const { compileCacheDirectory } = await import('../config/compile-cache.ts');
+const { compileCacheDirectory } = await import('../config/compile-cache.mjs');
 const directory = compileCacheDirectory();
 if (directory) {
   const { enableCompileCache } = await import('node:module');

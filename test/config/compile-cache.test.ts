@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlin
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { compileCacheDirectory } from '../../src/config/compile-cache.ts';
+import { compileCacheDirectory } from '../../src/config/compile-cache.mjs';
 
 let home: string;
 let folder: string;
