@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
@@ -26,12 +26,16 @@ test.each([
 ])('every example of the %s contract conforms to its schema', (_, document) => {
   const ajv = new Ajv({ strict: false, discriminator: true });
   formats.default(ajv);
+  const compile = (schema: string) =>
+    ajv.compile(JSON.parse(schema, (key, value) => (key === 'discriminator' ? { propertyName: value.propertyName } : value)));
+  // Compiling takes long, and most responses share their schemas.
+  const validators = new Map<string, ValidateFunction>();
   const mismatches: string[] = [];
   let count = 0;
   for (const [path, { schema, example, examples: named }] of partsWithExamples(dereference(document), '')) {
-    const validate = ajv.compile(
-      JSON.parse(JSON.stringify(schema), (key, value) => (key === 'discriminator' ? { propertyName: value.propertyName } : value)),
-    );
+    const text = JSON.stringify(schema);
+    const validate = validators.get(text) ?? compile(text);
+    validators.set(text, validate);
     const values = named ? Object.entries(named).map(([name, { value }]) => [name, value] as const) : [['example', example] as const];
     for (const [name, value] of values) {
       count++;
