@@ -1,8 +1,5 @@
 // Separates what the product takes from what the machine takes. A busy or suspended machine delays everybody, so a control
-// thread that only sleeps is delayed as well. What it lost in an interval does not count against the product. A process that has
-// work to do waits longer for a core than one that sleeps; Linux measures how long.
-import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+// thread that only sleeps is delayed as well. What it lost in an interval does not count against the product.
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { StallLog } from './stall-log.ts';
@@ -18,27 +15,10 @@ const control = new Worker(new URL('./stall-control.ts', import.meta.url), { wor
 control.unref();
 await new Promise((resolve) => control.once('online', resolve));
 
-/**
- * Starts to measure. The returned function tells how long it has been since then. The machine stalled as long as the control was
- * late, or as long as the service was ready to run without getting a core, whichever is longer.
- */
-export function startStopwatch(service?: ChildProcess): () => Elapsed {
+/** Starts to measure. The returned function tells how long it has been since then. */
+export function startStopwatch(): () => Elapsed {
   const start = process.hrtime.bigint();
-  const waitedBefore = waitedForCoreMs(service);
-  return () => {
-    const { ms, stallMs } = elapsedSince(start);
-    return { ms, stallMs: Math.max(stallMs, waitedForCoreMs(service) - waitedBefore) };
-  };
-}
-
-/** Only Linux tells how long a process waits for a core, and not every container. */
-export const tellsWaits = existsSync('/proc/self/schedstat');
-
-/** Returns how long the main thread of a process has been ready to run without running. */
-function waitedForCoreMs(service: ChildProcess | undefined): number {
-  if (!tellsWaits || service?.pid === undefined) return 0;
-  const [, waitedNs] = readFileSync(`/proc/${service.pid}/schedstat`, 'utf8').split(' ');
-  return Number(waitedNs) / 1e6;
+  return () => elapsedSince(start);
 }
 
 /** Measures in hindsight, for what began at a known time before now. */
