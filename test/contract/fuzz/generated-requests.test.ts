@@ -1,6 +1,6 @@
 // Sends requests that are generated from the schemas: valid ones and invalid ones. A failure prints the seed and the path of
 // the counterexample. To repeat it, set both and select the test:
-//   FUZZ_SEED=… FUZZ_PATH=… npx vitest run test/contract/fuzz/generated-requests.test.ts -t "createMonitor.*accepts"
+//   FUZZ_SEED=… FUZZ_PATH=… npx vitest run --config test/contract/vitest.config.ts test/contract/fuzz/generated-requests.test.ts -t "createMonitor.*accepts"
 // Another seed without a path generates other requests.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

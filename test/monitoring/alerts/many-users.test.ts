@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
-import { startService } from '../../support/service.ts';
+import { startService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
 import { queueForNewUsers } from './queue-for-new-users.ts';
 
 test.runIf(process.env.TEST_DATABASE_URL)(
-  'a user after 1,200 others whose mail server hangs gets an alert on another channel',
+  'users after and before 1,200 others whose mail server hangs get alerts on another channel',
   async () => {
     const connections = new Set<Socket>();
     const mailServer = createServer((socket) => {
@@ -29,13 +29,19 @@ test.runIf(process.env.TEST_DATABASE_URL)(
       await receivers.close();
     });
 
+    const queueFor = async (user: TestUser, body: string) => {
+      const monitor = await createMonitor(user, { is_active: false });
+      const { body: provider } = await user.api.post('/api/providers', { json: receivers.providers.slack });
+      const alert = { monitorId: monitor.id, providerId: provider.data.id, count: 1, body };
+      await service.database.asEngine((em) => queueAlerts(em, alert));
+    };
+    const first = await service.createUser();
     await queueForNewUsers(service.database, 1200);
-    const last = await service.createUser();
-    const monitor = await createMonitor(last, { is_active: false });
-    const { body } = await last.api.post('/api/providers', { json: receivers.providers.slack });
-    const alert = { monitorId: monitor.id, providerId: body.data.id, count: 1, body: 'of the last user' };
-    await service.database.asEngine((em) => queueAlerts(em, alert));
+    await queueFor(await service.createUser(), 'of the last user');
     await expect.poll(() => receivers.received().slack, { timeout: 8000 }).toEqual(['of the last user']);
+    // The search has passed the first user by now, and must begin again.
+    await queueFor(first, 'of the first user');
+    await expect.poll(() => receivers.received().slack, { timeout: 8000 }).toEqual(['of the last user', 'of the first user']);
     expect(connections.size).toBeGreaterThan(0);
   },
 );
