@@ -42,6 +42,17 @@ test('runs as many at a time as there are slots, and only some of one owner', as
   await Promise.all(all);
 });
 
+test('what an owner still has running counts when more of that owner arrives', async () => {
+  const slots = new FairSlots({ slots: 3, slotsPerOwner: 2, ...generous });
+  const { started, work, endOne } = manualWork();
+  const first = ['a1', 'a2'].map((name) => slots.run('a', work(name)));
+  await endOne();
+  const later = ['a3', 'a4'].map((name) => slots.run('a', work(name)));
+  expect([started, slots.waiting]).toEqual([['a1', 'a2', 'a3'], 1]);
+  for (let index = 0; index < 3; index++) await endOne();
+  expect(await Promise.all([...first, ...later])).toEqual(['a1', 'a2', 'a3', 'a4']);
+});
+
 test('a slot that is freed by one owner does not go to another who has all that one can have', async () => {
   const slots = new FairSlots({ slots: 3, slotsPerOwner: 2, ...generous });
   const { started, work, endOne } = manualWork();
