@@ -11,3 +11,7 @@ test('escapes values, but neither the template nor markup', () => {
 test('escapes text, and turns text in backticks into code', () => {
   expect(renderText(`${hostile} and \`<b>\``).markup).toBe(`${escaped} and <code>&lt;b&gt;</code>`);
 });
+
+test('writes the items of a list one after the other', () => {
+  expect(html`<ul>${['a', 'b'].map((item) => html`<li>${item}</li>`)}</ul>`.markup).toBe('<ul><li>a</li><li>b</li></ul>');
+});
