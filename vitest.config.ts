@@ -6,13 +6,31 @@ import { slowestFirst } from './test/support/slowest-first.ts';
 export const contractFiles = [
   'test/contract/{diff,injected-faults,lint-spec,mock-agrees,fuzz/*}.test.ts',
   'test/contract/{every-operation,every-replay,every-update,problem-headers,rejection-order,size-limits}.test.ts',
+  'test/contract/client/{collection,mock}.test.ts',
+  'test/mock/reload.test.ts',
+];
+
+/** Tests that take long and use no database or their own embedded one. A run on a database server would only repeat them. */
+const withoutServer = [
+  'test/cli/{key,main,user}.test.ts',
+  'test/db/transaction-ids.test.ts',
+  'test/lint/*.test.ts',
+  'test/mock/mock.test.ts',
+  'test/runtime/{open-database,serve,shutdown}.test.ts',
 ];
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // These have their own commands, because they require more than npm or take long: test:abuse, test:faults, test:operations, test:browser.
-    exclude: ['test/abuse/**', 'test/faults/**', 'test/operations/**', 'test/browser/**', ...contractFiles],
+    exclude: [
+      'test/abuse/**',
+      'test/faults/**',
+      'test/operations/**',
+      'test/browser/**',
+      ...contractFiles,
+      ...(process.env.TEST_DATABASE_URL ? withoutServer : []),
+    ],
     // Many tests poll the service, and each poll takes time from it.
     expect: { poll: { interval: 200 } },
     sequence: {

@@ -7,7 +7,12 @@ afterEach(() => vi.restoreAllMocks());
 
 test('the validators of every operation are compiled before its first request', async () => {
   const compile = vi.spyOn(OpenAPIValidator.prototype, 'getRequestValidatorsForOperation');
-  const { operations } = await Contract.load(structuredClone(monitoring) as unknown as Document);
+  const document = structuredClone(monitoring) as unknown as Document;
+  // The contracts of earlier test files may still be compiling.
+  document.info.title = 'This test';
+  const isOwn = (validator: unknown) => validator instanceof OpenAPIValidator && validator.definition.info.title === 'This test';
+  const compiled = () => compile.mock.calls.filter((_, call) => isOwn(compile.mock.contexts[call]));
+  const { operations } = await Contract.load(document);
   expect(operations.length).toBeGreaterThan(20);
-  await expect.poll(() => compile.mock.calls.map(([id]) => id), { timeout: 20_000 }).toEqual(operations.map(({ id }) => id));
+  await expect.poll(() => compiled().map(([id]) => id), { timeout: 20_000 }).toEqual(operations.map(({ id }) => id));
 });
