@@ -43,7 +43,7 @@ export default defineConfig({
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Twice the number of cores, because many tests wait for timers.
+    // CI has two cores, and many tests wait for timers.
     maxWorkers: 4,
   },
 });

@@ -26,7 +26,7 @@ export class GuaranteeTable implements Reporter {
         return guarantee ? [{ ...guarantee, held: test.result().state === 'passed' }] : [];
       })
       .toSorted((a, b) => a.number - b.number);
-    console.log('\n| # | guarantee | promised | took | of which the machine stalled | measured | held |\n|---|---|---|---|---|---|---|');
+    console.log('\n| # | guarantee | promised | took | machine stall | measured | held |\n|---|---|---|---|---|---|---|');
     for (const row of rows)
       console.log(`| ${row.number} | ${row.title} | ${timesOf(row)} | ${row.measured ?? ''} | ${row.held ? 'yes' : 'NO'} |`);
     console.log(`\n${rows.filter(({ held }) => held).length} of ${this.#count} guarantees held.`);

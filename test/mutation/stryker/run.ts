@@ -31,14 +31,17 @@ for (const { mutants } of Object.values(report.files)) {
 writeFileSync(results, `${JSON.stringify(report)}\n`);
 
 const folders = Map.groupBy(Object.entries(report.files), ([file]) => file.split('/')[1] ?? '');
-console.log('| folder | mutants | detected | survived | not covered | score |\n|---|---|---|---|---|---|');
+console.log('| folder | mutants | detected | survived | not covered | invalid | score |\n|---|---|---|---|---|---|---|');
 let failed = status !== 0;
 for (const [folder, files] of folders) {
   const mutants = files.flatMap(([, file]) => file.mutants);
   const count = (...states: string[]) => mutants.filter((mutant) => states.includes(mutant.status)).length;
   const [detected, survived, uncovered] = [count('Killed', 'Timeout'), count('Survived'), count('NoCoverage')];
-  const score = (100 * detected) / (detected + survived + uncovered);
-  console.log(`| ${folder} | ${mutants.length} | ${detected} | ${survived} | ${uncovered} | ${score.toFixed(1)} % |`);
+  const judged = detected + survived + uncovered;
+  const score = (100 * detected) / judged;
+  console.log(
+    `| ${folder} | ${mutants.length} | ${detected} | ${survived} | ${uncovered} | ${mutants.length - judged} | ${score.toFixed(1)} % |`,
+  );
   failed ||= !(score >= minScore);
 }
 process.exitCode = failed ? 1 : 0;
