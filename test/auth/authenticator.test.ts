@@ -184,6 +184,22 @@ describe('the cache', () => {
     expect(queries()).toBe(2);
   });
 
+  test('a key that was deleted is not familiar any more: its next lookup is counted', async () => {
+    const clock = startTestClock();
+    onTestFinished(() => clock.stop());
+    const { authenticator, authenticate } = await createIsolated();
+    const key = await storeUsedKey();
+    await authenticate(key);
+    await service.database.asUser(user.id, (em) => em.execute('delete from api_keys where key_hash = ?', [hashKey(key)], 'run'));
+    authenticator.forgetUser(user.id);
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'invalid_key' });
+    // For two seconds, the database is not asked again.
+    clock.advance(2500);
+    const beforeLookup = () => Promise.reject(new Error('no lookups left'));
+    const attempt = authenticator.authenticate({ authorization: [`Bearer ${key}`] }, { acceptsKeys: true, beforeLookup });
+    await expect(attempt).rejects.toThrow('no lookups left');
+  });
+
   test('a malformed key costs no query', async () => {
     const { authenticate, queries } = await createIsolated();
     await expect(authenticate('stkp_EXAMPLEexampleEXAMPLEexample01234567')).rejects.toMatchObject({ code: 'invalid_key' });

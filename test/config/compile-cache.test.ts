@@ -25,6 +25,9 @@ test('is a private folder in the cache of the user', () => {
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   vi.stubEnv('XDG_CACHE_HOME', join(home, 'xdg'));
   expect(compileCacheDirectory()).toBe(join(home, 'xdg/sitekeeper/compiled'));
+  // A relative one would depend on the working directory.
+  vi.stubEnv('XDG_CACHE_HOME', 'xdg');
+  expect(compileCacheDirectory()).toBe(folder);
 });
 
 test('is closed to other users if it was open', () => {

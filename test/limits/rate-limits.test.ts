@@ -89,6 +89,22 @@ test('the keys of one user share the limit of the user, and rejected requests co
   }
 });
 
+test('the headers report the limit with the fewest requests left', async () => {
+  const service = await startService({ rateLimitPerMinute: 10 }, { database });
+  try {
+    const user = await service.createUser();
+    const clients = await Promise.all([1, 2, 3].map(() => user.withScopes('monitors:read')));
+    const reported = [];
+    for (const client of clients) {
+      for (let call = 0; call < 6; call++) reported.push((await client.get('/api/monitors')).headers.get('RateLimit')?.split(';t=')[0]);
+    }
+    // The first two keys have used 12 of the 20 requests of the user. So the third key, with 10 of its own, has 8.
+    expect([reported[0], reported[11], reported[12], reported[17]]).toEqual(['"key";r=9', '"key";r=4', '"user";r=7', '"user";r=2']);
+  } finally {
+    await service.stop();
+  }
+});
+
 test('a key over its own limit does not use up the limit of the user', async () => {
   const service = await startService({ rateLimitPerMinute: 10 }, { database });
   try {

@@ -160,6 +160,19 @@ test('a provider that gets a message, or whose user is suspended, does not wait'
   expect([await waiting(), await isLeased(again)]).toEqual([[], false]);
 });
 
+test('the providers whose alerts have waited longest come first', async () => {
+  const others = await Promise.all([createProvider(user), createProvider(user), createProvider(user)]);
+  const [second = 0, third = 0, fourth = 0] = others.map(({ id }) => id);
+  const waited = [
+    [third, 30],
+    [providerId, 10],
+    [fourth, 40],
+    [second, 20],
+  ] as const;
+  for (const [provider, seconds] of waited) await queue('alert', { provider, incident: await openIncident(), dueSeconds: -seconds });
+  expect((await waiting()).map((found) => found.providerId)).toEqual([fourth, third, second, providerId]);
+});
+
 test('a search visits 1,000 users with due alerts, and the next one reaches those who follow', async () => {
   const users = await queueForNewUsers(database, 1001);
   // Other tests search as well.

@@ -9,6 +9,7 @@ const rateLimits = ['test/limits/rate-limits.test.ts'];
 export const httpFaults: Fault[] = [
   ...faultsIn({ file: 'src/http/contract.ts', tests: ['test/http/contract.test.ts'] }, [
     { title: 'the first request of every operation waits until its schemas are compiled', find: 'void contract.#compile();', replace: '' },
+    { title: 'a start waits until all schemas are compiled', find: 'void contract.#compile();', replace: 'await contract.#compile();' },
   ]),
   ...faultsIn({ file: 'src/http/pipeline.ts', tests: pipeline }, [
     { title: 'scopes are not checked', find: 'if (missing.length === 0) return;', replace: 'if (missing.length >= 0) return;' },
@@ -264,6 +265,12 @@ export const httpFaults: Fault[] = [
       tests: ['test/limits/rate-limits.test.ts > a session has the limit of a key'],
     },
     { title: 'clients without credentials have the limit of keys', find: 'Math.max(1, Math.round(perMinute / 10))', replace: 'perMinute' },
+    {
+      title: 'the headers report the limit of the key although its user has fewer requests left',
+      find: '(user.isExceeded || user.remaining < own.remaining)',
+      replace: 'user.isExceeded',
+      tests: ['test/limits/rate-limits.test.ts > the limit with the fewest requests left'],
+    },
     {
       title: 'a key over its limit uses up the limit of its user',
       find: '    if (own.isExceeded) await this.#user.limiter.reward(userId);\n',

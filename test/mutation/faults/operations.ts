@@ -88,6 +88,14 @@ export const operationFaults: Fault[] = [
       replace: '  await delay(1000);\n  onShutdown(async (reason) => {\n',
     },
   ]),
+  ...faultsIn({ file: 'src/config/compile-cache.mjs', tests: ['test/config/compile-cache.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'compiled code is run from a folder in the working directory',
+      find: 'isAbsolute(XDG_CACHE_HOME) ?',
+      replace: 'XDG_CACHE_HOME ?',
+    },
+    { title: 'compiled code is run from a folder of another user', find: ' || found.uid !== process.getuid()', replace: '' },
+  ]),
   ...faultsIn({ file: 'src/runtime/shutdown.ts', tests: ['test/runtime/shutdown.test.ts'], needs: 'embedded' }, [
     { title: 'a process that hangs at its shutdown is killed', find: 'const timeoutMs = 9000;', replace: 'const timeoutMs = 90_000;' },
     { title: 'a second signal begins a second shutdown', find: '    if (stopping) return; //', replace: '    //' },
