@@ -141,6 +141,20 @@ export const operationFaults: Fault[] = [
   ...faultsIn({ file: 'src/commands/keys.ts', tests: ['test/commands/revoke-key.test.ts'] }, [
     { title: 'one of several keys with a prefix is revoked', find: 'if (others.length > 0) {', replace: 'if (others.length > 1000) {' },
   ]),
+  ...faultsIn({ file: 'src/db/backup.ts', tests: ['test/operations/backup.test.ts'], needs: 'embedded' }, [
+    {
+      title: 'a second backup fails with the message of PostgreSQL',
+      find: "error.code === '42710' ?",
+      replace: "error.code === '00000' ?",
+      tests: ['test/operations/backup.test.ts > another one is rejected'],
+    },
+    {
+      title: 'the WAL is kept for ever after a backup was killed',
+      find: "from pg_replication_slots where slot_name = '${slot}'`;",
+      replace: "from pg_replication_slots where slot_name = 'other'`;",
+      tests: ['test/operations/backup.test.ts > keeps no WAL'],
+    },
+  ]),
   ...faultsIn({ file: 'src/commands/backup.ts', tests: ['test/commands/backup.test.ts'], needs: 'embedded' }, [
     {
       title: 'a backup overwrites a folder that is not empty',
