@@ -119,7 +119,9 @@ function serversFor(needs: string): string[] {
 
 function start(command: readonly string[], cwd: string, ipc?: 'ipc'): ChildProcess {
   const [program = '', ...args] = command;
-  return spawn(program, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? [ipc] : [])] });
+  // The tests use the servers that `needs` names, not those of the caller.
+  const env = { ...process.env, TEST_DATABASE_URL: undefined, TEST_REDIS_URL: undefined };
+  return spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? [ipc] : [])] });
 }
 
 /** Ends a process and what it has started, such as a server: they are a group of their own. */
