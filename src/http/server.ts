@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
 import { ProblemError } from '../errors.ts';
 import { OpenConnections } from './open-connections.ts';
@@ -33,7 +33,7 @@ const maxHeaderBytes = 16 * 1024;
 const keepAliveMs = 65_000;
 /**
  * How long responses keep connections open after the port was closed. The workers of a cluster do not close their common port at
- * the same moment, and a client that has to open a new connection in between could be reset.
+ * the same moment, and a client that opens a new connection just when the last one closes it could be reset.
  */
 const keepConnectionsMs = 250;
 /** How long a client has to read the last response before the connection is destroyed. */
@@ -45,6 +45,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   let isDraining = false;
   let isClosing = false;
   let accepted = 0;
+  const closed = Promise.withResolvers<void>();
   const unread = new UnreadResponses();
   const connections = new OpenConnections(isBusy);
   const onRequest: RequestListener = oneAtATime((request, response) => {
@@ -76,6 +77,11 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   server.on('checkExpectation', onRequest); // Node would respond 417; RFC 9110 allows ignoring unknown expectations.
   server.on('connect', (_, socket) => rejectSocket(socket as Socket, ['malformed_request', 'This service is not a proxy.'], url));
   server.on('clientError', (error, socket) => handleClientError(error, socket as Socket, url));
+  // The primary of a cluster calls it as soon as it no longer holds the port. This process goes on listening until close().
+  server.close = (callback) => {
+    void closed.promise.then(() => callback?.());
+    return server;
+  };
   await bind(server, { host, port, ...(remedy !== undefined && { remedy }) });
   url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
@@ -90,7 +96,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
     async close(maxIdleMs = 0) {
       await waitForQuietTurn(() => accepted);
       // Node's own close of an HTTP server also closes connections whose first or next request is in transit.
-      const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve));
+      TcpServer.prototype.close.call(server, () => closed.resolve());
       setTimeout(
         () => {
           isClosing = true;
@@ -99,8 +105,8 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       ).unref();
       connections.closeIdle(maxIdleMs);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
-      await closed;
-      server.close(); // Ends Node's timer that looks for slow requests.
+      await closed.promise;
+      Server.prototype.close.call(server); // Ends Node's timer that looks for slow requests.
       unread.stop();
       connections.stop();
       clearTimeout(timeout);

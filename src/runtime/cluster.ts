@@ -89,7 +89,9 @@ function startWorker(number: number, settings: Record<string, string>): Promise<
 function stopWorker(worker: Worker, reason: string): Promise<number | null> {
   return new Promise((resolve) => {
     worker.once('exit', resolve);
-    if (readyWorkers.has(worker)) worker.send({ type: 'sitekeeper:stop', reason });
-    else worker.process.kill();
+    if (!readyWorkers.has(worker)) return worker.process.kill();
+    worker.send({ type: 'sitekeeper:stop', reason });
+    // This closes the primary's copy of the port. While it is open, clients can connect although no worker accepts them any more.
+    return worker.disconnect();
   });
 }

@@ -1,6 +1,8 @@
 // `serve --workers N`: several processes that share one port.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { Deployment, kill, type RunningService } from '../faults/support/deployment.ts';
@@ -127,6 +129,17 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     await waitUntilExited(workers);
   });
 
+  test('the port is closed once the workers have closed it, even if the primary hangs', async () => {
+    const service = await serveWithWorkers(2);
+    service.child.kill('SIGTERM');
+    await vi.waitFor(async () => expect((await send(agent, `${service.url}/readyz`, {})).status).toBe(503), { timeout: 10_000 });
+    service.child.kill('SIGSTOP');
+    // A connection that nobody accepts would be reset later, together with the request on it.
+    await vi.waitFor(() => expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED'), { timeout: 10_000 });
+    service.child.kill('SIGCONT');
+    expect(await service.ended).toBe(0);
+  });
+
   test('the metrics port is ready only while a worker responds and its database does', async () => {
     const proxy = await startProxy(urlOf(database));
     try {
@@ -178,6 +191,13 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     }
   });
 });
+
+async function connectTo(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.destroy();
+}
 
 /** Returns the numbers of the workers for which a metric has a sample. */
 function workersIn(text: string, name: string): string[] {
