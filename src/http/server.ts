@@ -45,7 +45,6 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   let isDraining = false;
   let isClosing = false;
   let accepted = 0;
-  const closed = Promise.withResolvers<void>();
   const unread = new UnreadResponses();
   const connections = new OpenConnections(isBusy);
   const onRequest: RequestListener = oneAtATime((request, response) => {
@@ -77,11 +76,8 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
   server.on('checkExpectation', onRequest); // Node would respond 417; RFC 9110 allows ignoring unknown expectations.
   server.on('connect', (_, socket) => rejectSocket(socket as Socket, ['malformed_request', 'This service is not a proxy.'], url));
   server.on('clientError', (error, socket) => handleClientError(error, socket as Socket, url));
-  // The primary of a cluster calls it as soon as it no longer holds the port. This process goes on listening until close().
-  server.close = (callback) => {
-    void closed.promise.then(() => callback?.());
-    return server;
-  };
+  // Node calls it in a worker of a cluster when the primary releases the port. The worker listens until its own shutdown closes it.
+  server.close = () => server;
   await bind(server, { host, port, ...(remedy !== undefined && { remedy }) });
   url ||= urlOf(host, (server.address() as AddressInfo).port);
   return {
@@ -96,7 +92,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
     async close(maxIdleMs = 0) {
       await waitForQuietTurn(() => accepted);
       // Node's own close of an HTTP server also closes connections whose first or next request is in transit.
-      TcpServer.prototype.close.call(server, () => closed.resolve());
+      const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve));
       setTimeout(
         () => {
           isClosing = true;
@@ -105,7 +101,7 @@ export async function listen({ host, port, publicUrl, remedy }: ListenOptions): 
       ).unref();
       connections.closeIdle(maxIdleMs);
       const timeout = setTimeout(() => server.closeAllConnections(), closeTimeoutMs);
-      await closed.promise;
+      await closed;
       Server.prototype.close.call(server); // Ends Node's timer that looks for slow requests.
       unread.stop();
       connections.stop();

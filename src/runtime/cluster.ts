@@ -64,7 +64,10 @@ export function sharesPort(): boolean {
 
 /** Tells the primary that this worker is serving, and can be asked to stop. */
 export function reportReady(): void {
+  if (!cluster.isWorker) return;
   process.send?.(ready);
+  // Node ends a worker whose primary has died, but not once the primary has released the port.
+  process.once('disconnect', () => process.exit());
 }
 
 /** Resolves with true once the worker is ready, or with false if it has exited before. */
@@ -85,13 +88,22 @@ function startWorker(number: number, settings: Record<string, string>): Promise<
   });
 }
 
-/** Resolves with the exit code, or null if the worker was not ready yet and was killed. */
-function stopWorker(worker: Worker, reason: string): Promise<number | null> {
+/** Resolves with the exit code. A worker that was not ready yet is killed. One that was killed by others has failed. */
+function stopWorker(worker: Worker, reason: string): Promise<number> {
+  const isReady = readyWorkers.has(worker);
   return new Promise((resolve) => {
-    worker.once('exit', resolve);
-    if (!readyWorkers.has(worker)) return worker.process.kill();
+    worker.once('exit', (code: number | null) => resolve(code ?? (isReady ? 1 : 0)));
+    if (!isReady) return worker.process.kill();
     worker.send({ type: 'sitekeeper:stop', reason });
-    // This closes the primary's copy of the port. While it is open, clients can connect although no worker accepts them any more.
-    return worker.disconnect();
+    return releasePort(worker);
   });
+}
+
+/**
+ * Closes the primary's copy of the port. While it is open, clients can connect although no worker accepts them any more. Node
+ * closes it when the primary disconnects the workers, and forgets them. They stay connected until they exit, and report metrics.
+ */
+function releasePort(worker: Worker) {
+  worker.disconnect();
+  if (cluster.workers) cluster.workers[worker.id] = worker;
 }

@@ -1,7 +1,7 @@
 // `serve --workers N`: several processes that share one port.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
@@ -131,13 +131,44 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
 
   test('the port is closed once the workers have closed it, even if the primary hangs', async () => {
     const service = await serveWithWorkers(2);
-    service.child.kill('SIGTERM');
-    await vi.waitFor(async () => expect((await send(agent, `${service.url}/readyz`, {})).status).toBe(503), { timeout: 10_000 });
+    await startShutdown(service);
     service.child.kill('SIGSTOP');
     // A connection that nobody accepts would be reset later, together with the request on it.
-    await vi.waitFor(() => expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED'), { timeout: 6000 });
     service.child.kill('SIGCONT');
     expect(await service.ended).toBe(0);
+  });
+
+  test('during the shutdown, the workers still report their metrics', async () => {
+    const service = await serveWithWorkers(2, { METRICS_PORT: '0' });
+    await startShutdown(service);
+    const text = await (await fetch(`${metricsUrl(service)}/metrics`)).text();
+    expect(workersIn(text, 'process_cpu_seconds_total')).toEqual(['1', '2']);
+    expect(await service.ended).toBe(0);
+    expect(service.printed()).not.toMatch(/Error/);
+  });
+
+  test('if the primary is killed during the shutdown, the workers exit at once and the port is free', async () => {
+    const service = await serveWithWorkers(2);
+    const workers = await workersOf(service);
+    // Without the primary's death, a worker would wait 6 seconds for the rest of the body.
+    const headers = { Authorization: `Bearer ${deployment.key}`, 'Content-Length': '10' };
+    const unfinished = request(`${service.url}/api/v1/websites`, { method: 'POST', headers }).on('error', () => {});
+    unfinished.write('domain=');
+    await startShutdown(service);
+    await kill(service);
+    await waitUntilExited(workers, 4000);
+    unfinished.destroy();
+    await expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED');
+    expect(service.printed()).not.toMatch(/Error/);
+  });
+
+  test('if a worker is killed during the shutdown, the exit code is 1', async () => {
+    const service = await serveWithWorkers(2);
+    const [first = 0] = await workersOf(service);
+    await startShutdown(service);
+    process.kill(first, 'SIGKILL');
+    expect(await service.ended).toBe(1);
   });
 
   test('the metrics port is ready only while a worker responds and its database does', async () => {
@@ -192,6 +223,12 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
   });
 });
 
+/** Sends SIGTERM to the primary and waits until both workers have noticed. They serve requests for another 2 seconds. */
+async function startShutdown({ child, printed }: RunningService): Promise<void> {
+  child.kill('SIGTERM');
+  await vi.waitFor(() => expect(printed().match(/finishing in-flight requests/g)).toHaveLength(2), { timeout: 5000, interval: 10 });
+}
+
 async function connectTo(url: string): Promise<void> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -219,8 +256,8 @@ async function isAlive(pid: number): Promise<boolean> {
   return !stat.slice(stat.lastIndexOf(')')).startsWith(') Z');
 }
 
-async function waitUntilExited(pids: number[]) {
-  await vi.waitFor(async () => expect(await Promise.all(pids.map(isAlive))).not.toContain(true), { timeout: 30_000 });
+async function waitUntilExited(pids: number[], timeout = 30_000) {
+  await vi.waitFor(async () => expect(await Promise.all(pids.map(isAlive))).not.toContain(true), { timeout });
 }
 
 async function queueAlert(database: Database) {

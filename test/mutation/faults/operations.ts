@@ -67,11 +67,27 @@ export const operationFaults: Fault[] = [
     },
     { title: 'METRICS_TOKEN can have one character', find: '`^[!-~]{${min},${max}}$`', replace: '`^[!-~]{1,${max}}$`' },
   ]),
-  ...faultsIn({ file: 'src/runtime/cluster.ts', tests: ['test/operations/cluster.test.ts > even if the primary hangs'] }, [
+  ...faultsIn({ file: 'src/runtime/cluster.ts', tests: ['test/operations/cluster.test.ts > the shutdown'] }, [
     {
       title: 'the primary of a cluster holds the port until all workers have closed it',
-      find: '    return worker.disconnect();\n',
-      replace: '    return undefined;\n',
+      find: '  worker.disconnect();\n',
+      replace: '',
+      tests: ['test/operations/cluster.test.ts > even if the primary hangs'],
+    },
+    {
+      title: 'a cluster that shuts down reports no metrics',
+      find: '  if (cluster.workers) cluster.workers[worker.id] = worker;\n',
+      replace: '',
+    },
+    {
+      title: 'workers that are shutting down outlive their primary',
+      find: "  process.once('disconnect', () => process.exit());\n",
+      replace: '',
+    },
+    {
+      title: 'a worker that is killed during the shutdown goes unnoticed',
+      find: 'code ?? (isReady ? 1 : 0)',
+      replace: 'code ?? 0',
     },
   ]),
   ...faultsIn({ file: 'src/runtime/serve.ts', tests: ['test/runtime/serve-postgres.test.ts > expired responses'] }, [
