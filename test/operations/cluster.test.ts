@@ -152,7 +152,8 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     const service = await serveWithWorkers(2);
     const workers = await workersOf(service);
     // Without the primary's death, a worker would wait 6 seconds for the rest of the body.
-    const headers = { Authorization: `Bearer ${deployment.key}`, 'Content-Length': '10' };
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': '20' };
+    const headers = { Authorization: `Bearer ${deployment.key}`, ...form };
     const unfinished = request(`${service.url}/api/v1/websites`, { method: 'POST', headers }).on('error', () => {});
     unfinished.write('domain=');
     await startShutdown(service);
