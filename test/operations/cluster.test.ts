@@ -157,7 +157,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     const unfinished = request(`${service.url}/api/v1/websites`, { method: 'POST', headers }).on('error', () => {});
     unfinished.write('domain=');
     await startShutdown(service);
-    await kill(service);
+    service.child.kill('SIGKILL');
     await waitUntilExited(workers, 4000);
     unfinished.destroy();
     await expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED');
