@@ -56,6 +56,7 @@ const settingsSchema = z.object({
   OTEL_TRACES_SAMPLER: value.sampler.prefault('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: value.fraction.default(1),
   NET_ALLOW: value.addressRanges.default([]),
+  CONNECTIVITY_CHECK: value.tcpAddress.optional(),
 });
 
 export const settingNames = Object.keys(settingsSchema.shape);
@@ -92,6 +93,8 @@ export type Config = Readonly<{
   delivery: DeliverySettings;
   /** Addresses and CIDR ranges that checks and webhooks can reach although they are not public. */
   netAllow: string[];
+  /** What is always reachable while this machine has a network. If absent, monitors are compared with each other. */
+  connectivityCheck?: Readonly<{ host: string; port: number }>;
   metrics: MetricsSettings;
   /** If absent, no spans are recorded. */
   tracing?: TracingSettings;
@@ -173,6 +176,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       ...(set.SMS_FROM && { smsFrom: set.SMS_FROM }),
     },
     netAllow: set.NET_ALLOW,
+    ...(set.CONNECTIVITY_CHECK && { connectivityCheck: set.CONNECTIVITY_CHECK }),
     metrics: {
       host: set.METRICS_HOST,
       ...(set.METRICS_PORT !== undefined && { port: set.METRICS_PORT }),

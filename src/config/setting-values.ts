@@ -72,6 +72,15 @@ export const smsSender = z
   .string()
   .refine(isSmsSender, 'must be a number in E.164 format, such as +15005550006, a short code or a sender ID');
 
+/** `192.0.2.1:443`, `[2001:db8::1]:443` or `host.example:443`. */
+export const tcpAddress = z.string().transform((text, context): { host: string; port: number } => {
+  const url = URL.parse(`tcp://${text}`);
+  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '';
+  if (url?.host.toLowerCase() === text.toLowerCase() && host !== '' && Number(url.port) > 0) return { host, port: Number(url.port) };
+  context.addIssue('must be a host and a port, such as 192.0.2.1:443');
+  return z.NEVER;
+});
+
 const list = z.string().transform((text) =>
   text
     .split(',')

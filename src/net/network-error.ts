@@ -1,14 +1,20 @@
 export type NetworkErrorKind =
   | 'address_not_allowed'
   | 'dns'
+  /** No packet reaches the target, or none comes back. */
+  | 'unreachable'
   | 'refused'
   | 'reset'
+  /** The target accepts connections but does not respond in time. */
   | 'timeout'
   | 'tls'
   | 'redirect'
   | 'protocol'
-  /** An error of this machine or its network. It says nothing about the target. */
+  /** This machine has no resources for the request. It was not sent, so this says nothing about the target. */
   | 'local';
+
+/** With these errors, the target has replied with something, even if not with a response. */
+const replyKinds = new Set<NetworkErrorKind>(['refused', 'reset', 'timeout', 'tls', 'redirect', 'protocol']);
 
 /**
  * Why a request got no response. The message is written for users and contains no URL and no secret. `cause` is for the log of
@@ -21,6 +27,10 @@ export class NetworkError extends Error {
     super(message, options);
     this.kind = kind;
   }
+
+  get isReply(): boolean {
+    return replyKinds.has(this.kind);
+  }
 }
 
 /**
@@ -29,9 +39,9 @@ export class NetworkError extends Error {
  */
 export function toNetworkError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof NetworkError) return error;
-  // If several addresses were tried, an error of the target is more informative than a local one.
-  const errors = (error instanceof AggregateError ? error.errors : [error]).map(convert);
-  return errors.find((converted) => converted && converted.kind !== 'local') ?? errors.find((converted) => converted) ?? error;
+  // If several addresses were tried, a reply is more informative than none, and both are more than a local error.
+  const errors = (error instanceof AggregateError ? error.errors : [error]).map(convert).filter((converted) => converted !== undefined);
+  return errors.find(({ isReply }) => isReply) ?? errors.find(({ kind }) => kind !== 'local') ?? errors[0] ?? error;
 }
 
 function convert(error: Error & { code?: string }): NetworkError | undefined {
@@ -41,8 +51,8 @@ function convert(error: Error & { code?: string }): NetworkError | undefined {
   if (code.startsWith('HPE_')) return new NetworkError('protocol', 'the response is not valid HTTP');
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return new NetworkError('tls', 'TLS handshake failed');
   if (/^(CERT|CRL|UNABLE_TO|INVALID|PATH_LENGTH|HOSTNAME|ERROR_IN_CERT)_|^ERR_TLS_CERT_/.test(code))
-    return new NetworkError('tls', `TLS certificate not trusted (${code})`);
-  if (/^E[A-Z]+$/.test(code)) return new NetworkError('protocol', `connection failed (${code})`);
+    return new NetworkError('tls', 'TLS certificate not trusted');
+  if (/^E[A-Z]+$/.test(code)) return new NetworkError('unreachable', 'connection failed');
   return undefined;
 }
 
@@ -52,16 +62,21 @@ const unknownAuthority = 'TLS certificate signed by an unknown authority';
 const errorsByCode: Record<string, [NetworkErrorKind, string]> = {
   ENOTFOUND: ['dns', 'DNS name not found'],
   ENODATA: ['dns', 'DNS name has no address'],
-  EAI_FAIL: ['dns', 'DNS lookup failed'],
-  EAI_AGAIN: ['local', 'DNS did not respond'],
+  EAI_FAIL: ['dns', 'DNS lookup failed: the DNS server reported an error'],
+  EAI_AGAIN: ['dns', 'DNS lookup failed: no response'],
   ECONNREFUSED: ['refused', 'connection refused'],
-  EHOSTUNREACH: ['refused', 'host unreachable'],
-  EHOSTDOWN: ['refused', 'host unreachable'],
+  EHOSTUNREACH: ['unreachable', 'host unreachable'],
+  EHOSTDOWN: ['unreachable', 'host unreachable'],
+  ENETUNREACH: ['unreachable', 'no route to the host'],
+  ENETDOWN: ['unreachable', 'no route to the host'],
+  EAFNOSUPPORT: ['unreachable', 'no route to the host'],
+  EACCES: ['unreachable', 'connection not permitted by a firewall'],
+  EPERM: ['unreachable', 'connection not permitted by a firewall'],
   ECONNRESET: ['reset', closedEarly],
   EPIPE: ['reset', closedEarly],
   ECONNABORTED: ['reset', closedEarly],
   ERR_STREAM_PREMATURE_CLOSE: ['reset', closedEarly],
-  ETIMEDOUT: ['timeout', 'connection timed out'],
+  ETIMEDOUT: ['unreachable', 'connection timed out'],
   CERT_HAS_EXPIRED: ['tls', 'TLS certificate expired'],
   CERT_NOT_YET_VALID: ['tls', 'TLS certificate not valid yet'],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['tls', 'TLS certificate is self-signed'],
@@ -70,14 +85,10 @@ const errorsByCode: Record<string, [NetworkErrorKind, string]> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['tls', unknownAuthority],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['tls', unknownAuthority],
   ERR_TLS_CERT_ALTNAME_INVALID: ['tls', 'TLS certificate is for another name'],
-  ENETUNREACH: ['local', 'no route to the network'],
-  ENETDOWN: ['local', 'the local network is down'],
-  EAFNOSUPPORT: ['local', 'address family not supported locally'],
   EADDRNOTAVAIL: ['local', 'no free local address or port'],
   EMFILE: ['local', 'too many open files locally'],
   ENFILE: ['local', 'too many open files locally'],
   ENOBUFS: ['local', 'out of local memory for connections'],
   ENOMEM: ['local', 'out of local memory for connections'],
-  EACCES: ['local', 'connection not permitted locally'],
-  EPERM: ['local', 'connection not permitted locally'],
+  EAGAIN: ['local', 'too many processes locally'],
 };

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { isIP } from 'node:net';
 import { programEnvironment } from '../config/program-environment.ts';
-import { NetworkError } from './network-error.ts';
+import { NetworkError, toNetworkError } from './network-error.ts';
 
 /**
- * Pings addresses. Returns the fastest response of each in milliseconds, or the local error that prevented the ping.
+ * Pings addresses. Returns the fastest response of each in milliseconds, or the error that prevented the ping.
  * Addresses that did not respond are missing from the result.
  */
 export type Ping = (addresses: string[], requests: number) => Promise<Map<string, number | NetworkError>>;
@@ -23,15 +23,18 @@ export async function findPing(names = Object.keys(programs)): Promise<Ping | un
 
 const requestCount = 3;
 const collectMs = 50;
+const findAgainMs = 10_000;
 
 /** Pings the addresses of concurrent checks with one call. */
 export class Pinger {
-  readonly #ping: Promise<Ping | undefined>;
+  readonly #find: () => Promise<Ping | undefined>;
+  #found: { ping: Promise<Ping | undefined>; atMs: number };
   #collected = new Map<string, PromiseWithResolvers<number | NetworkError | undefined>>();
 
-  /** `ping` is undefined if this machine cannot ping. It is a promise, so that the start does not wait for it. */
-  constructor(ping: Promise<Ping | undefined>) {
-    this.#ping = ping;
+  /** `find` returns undefined if this machine cannot ping. It is called again when a program fails: it may have been removed. */
+  constructor(find: () => Promise<Ping | undefined>) {
+    this.#find = find;
+    this.#found = { ping: find(), atMs: performance.now() };
   }
 
   /** Resolves with the fastest response in milliseconds, or undefined if there was none. */
@@ -46,13 +49,26 @@ export class Pinger {
     const collected = this.#collected;
     this.#collected = new Map();
     try {
-      const ping = await this.#ping;
-      if (!ping) throw new NetworkError('local', 'this service cannot ping: neither fping nor ping works here');
-      const responses = await ping([...collected.keys()], requestCount);
+      const responses = await this.#pingAll([...collected.keys()]);
       for (const [address, { resolve }] of collected) resolve(responses.get(address));
     } catch (error) {
       for (const { reject } of collected.values()) reject(error);
     }
+  }
+
+  async #pingAll(addresses: string[]): Promise<Awaited<ReturnType<Ping>>> {
+    const ping = (await this.#found.ping) ?? (await this.#findAgain());
+    if (!ping) throw new NetworkError('unreachable', 'this service cannot ping: neither fping nor ping works here');
+    return ping(addresses, requestCount).catch(async (error) => {
+      const other = await this.#findAgain();
+      if (other === ping) throw error;
+      return this.#pingAll(addresses);
+    });
+  }
+
+  #findAgain(): Promise<Ping | undefined> {
+    if (performance.now() - this.#found.atMs >= findAgainMs) this.#found = { ping: this.#find(), atMs: performance.now() };
+    return this.#found.ping;
   }
 }
 
@@ -85,7 +101,7 @@ async function pingWithPing(addresses: string[], requests: number): Promise<Map<
 
 /** The output contains the addresses of several users, so only the operator sees it. */
 function programFailed(program: string, output: string): NetworkError {
-  return new NetworkError('local', `${program} failed on this machine`, { cause: new Error(output.slice(0, 200)) });
+  return new NetworkError('unreachable', `${program} failed on this machine`, { cause: new Error(output.slice(0, 200)) });
 }
 
 /** Only IP addresses become arguments, so that nothing can be taken for an option. */
@@ -98,8 +114,13 @@ const timeoutMs = 15_000;
 function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024, env: programEnvironment() }, (error, stdout, stderr) => {
-      if (error && typeof error.code !== 'number') reject(programFailed(program, error.message));
+      if (error && typeof error.code !== 'number') reject(isLocal(error) ? toNetworkError(error) : programFailed(program, error.message));
       else resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });
   });
+}
+
+/** Whether this machine had no resources for another process. */
+function isLocal({ code }: { code?: unknown }): boolean {
+  return ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(String(code));
 }

@@ -32,8 +32,13 @@ export async function resolveHost(host: string, { allow, lookup = lookUpAll }: N
   return addresses;
 }
 
-/** With these codes DNS reports that the name has no address. Every other code means that the query failed. */
-const noAddressCodes = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
+/** Why a lookup fails, the most informative reason first. For one name, IPv4 and IPv6 may fail for different reasons. */
+const failures: [message: string, ...codes: string[]][] = [
+  ['DNS lookup failed: the DNS server reported an error', 'ESERVFAIL', 'EFORMERR', 'ENOTIMP', 'EBADRESP'],
+  ['DNS lookup failed: the DNS server refused to answer', 'EREFUSED'],
+  ['DNS lookup failed: no response', 'ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED'],
+  ['DNS name not found', 'ENOTFOUND', 'EBADNAME', 'ENODATA'],
+];
 
 /**
  * Resolves a name with /etc/hosts and DNS. It does not use getaddrinfo, which shares four threads with the rest of the
@@ -46,8 +51,9 @@ export async function lookUpAll(hostname: string, resolver = currentResolver()):
   const [ipv4, ipv6] = results;
   const addresses = [...withFamily(ipv4, 4), ...withFamily(ipv6, 6)];
   if (addresses.length > 0) return addresses;
-  const isUnknown = results.every((result) => result.status === 'fulfilled' || noAddressCodes.has(result.reason.code));
-  throw isUnknown ? new NetworkError('dns', 'DNS name not found') : new NetworkError('local', 'DNS did not respond');
+  const reasons = results.map((result) => result.status === 'rejected' && result.reason);
+  const [message] = failures.find(([, ...codes]) => reasons.some((reason) => codes.includes(reason.code))) ?? [];
+  throw message === undefined ? toNetworkError(reasons.find(Boolean)) : new NetworkError('dns', message);
 }
 
 const newResolver = () => new Resolver({ timeout: 2500, tries: 2 });

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { inSpan } from '../telemetry/tracing.ts';
 import { NetworkError } from './network-error.ts';
 
@@ -23,6 +23,7 @@ export function submitMail(smtpUrl: string, mail: SendMailOptions, limits: Limit
 }
 
 async function submit(smtpUrl: string, mail: SendMailOptions, { timeoutMs, maxBytes }: Limits): Promise<void> {
+  const { createTransport } = await import('nodemailer'); // Most processes never send mail, or not soon.
   let socket: Socket | undefined;
   const transport = createTransport({
     url: smtpUrl,

@@ -112,6 +112,12 @@ describe('delivery settings', () => {
     ['METRICS_TOKEN', 'hidden'],
     ['METRICS_HOST', '0.0.0.0'],
     ['NET_ALLOW', 'hidden.example.com'],
+    ['CONNECTIVITY_CHECK', 'hidden.example.com'],
+    ['CONNECTIVITY_CHECK', 'hidden.example.com:0'],
+    ['CONNECTIVITY_CHECK', 'hidden.example.com:65536'],
+    ['CONNECTIVITY_CHECK', 'hidden@example.com:443'],
+    ['CONNECTIVITY_CHECK', 'https://hidden.example.com:443'],
+    ['CONNECTIVITY_CHECK', '2001:db8::1:443'],
   ])('rejects %s=%j, with a message that does not contain the value', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
@@ -121,6 +127,14 @@ describe('delivery settings', () => {
 
   test('reports one error for each setting', () =>
     expect(() => readConfig({ SMTP_URL: 'mail.example.com' })).toThrow(/^SMTP_URL: must be an smtp:\/\/ or smtps:\/\/ URL$/));
+});
+
+test.each([
+  ['192.0.2.1:443', { host: '192.0.2.1', port: 443 }],
+  ['[2001:DB8::1]:53', { host: '2001:db8::1', port: 53 }],
+  ['Gateway.example.com:22', { host: 'Gateway.example.com', port: 22 }],
+])('CONNECTIVITY_CHECK=%s is a host and a port', (text, address) => {
+  expect(readConfig({ CONNECTIVITY_CHECK: text }).connectivityCheck).toEqual(address);
 });
 
 describe('TRUSTED_PROXIES', () => {

@@ -6,16 +6,16 @@ const errorWith = (code: string) => Object.assign(new Error(code), { code });
 test.each([
   ['ENOTFOUND', 'dns', 'DNS name not found'],
   ['ENODATA', 'dns', 'DNS name has no address'],
-  ['EAI_FAIL', 'dns', 'DNS lookup failed'],
-  ['EAI_AGAIN', 'local', 'DNS did not respond'],
+  ['EAI_FAIL', 'dns', 'DNS lookup failed: the DNS server reported an error'],
+  ['EAI_AGAIN', 'dns', 'DNS lookup failed: no response'],
   ['ECONNREFUSED', 'refused', 'connection refused'],
-  ['EHOSTUNREACH', 'refused', 'host unreachable'],
-  ['EHOSTDOWN', 'refused', 'host unreachable'],
+  ['EHOSTUNREACH', 'unreachable', 'host unreachable'],
+  ['EHOSTDOWN', 'unreachable', 'host unreachable'],
   ['ECONNRESET', 'reset', 'connection closed before the response was complete'],
   ['EPIPE', 'reset', 'connection closed before the response was complete'],
   ['ECONNABORTED', 'reset', 'connection closed before the response was complete'],
   ['ERR_STREAM_PREMATURE_CLOSE', 'reset', 'connection closed before the response was complete'],
-  ['ETIMEDOUT', 'timeout', 'connection timed out'],
+  ['ETIMEDOUT', 'unreachable', 'connection timed out'],
   ['CERT_HAS_EXPIRED', 'tls', 'TLS certificate expired'],
   ['CERT_NOT_YET_VALID', 'tls', 'TLS certificate not valid yet'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls', 'TLS certificate is self-signed'],
@@ -24,22 +24,23 @@ test.each([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls', 'TLS certificate signed by an unknown authority'],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', 'TLS certificate signed by an unknown authority'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', 'TLS certificate is for another name'],
-  ['CERT_REVOKED', 'tls', 'TLS certificate not trusted (CERT_REVOKED)'],
-  ['ERR_TLS_CERT_SIGNATURE_ALGORITHM_UNSUPPORTED', 'tls', 'TLS certificate not trusted (ERR_TLS_CERT_SIGNATURE_ALGORITHM_UNSUPPORTED)'],
+  ['CERT_REVOKED', 'tls', 'TLS certificate not trusted'],
+  ['ERR_TLS_CERT_SIGNATURE_ALGORITHM_UNSUPPORTED', 'tls', 'TLS certificate not trusted'],
   ['EPROTO', 'tls', 'TLS handshake failed'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls', 'TLS handshake failed'],
   ['HPE_INVALID_CONSTANT', 'protocol', 'the response is not valid HTTP'],
-  ['EMSGSIZE', 'protocol', 'connection failed (EMSGSIZE)'],
-  ['ENETUNREACH', 'local', 'no route to the network'],
-  ['ENETDOWN', 'local', 'the local network is down'],
-  ['EAFNOSUPPORT', 'local', 'address family not supported locally'],
+  ['EMSGSIZE', 'unreachable', 'connection failed'],
+  ['ENETUNREACH', 'unreachable', 'no route to the host'],
+  ['ENETDOWN', 'unreachable', 'no route to the host'],
+  ['EAFNOSUPPORT', 'unreachable', 'no route to the host'],
   ['EADDRNOTAVAIL', 'local', 'no free local address or port'],
   ['EMFILE', 'local', 'too many open files locally'],
   ['ENFILE', 'local', 'too many open files locally'],
   ['ENOBUFS', 'local', 'out of local memory for connections'],
   ['ENOMEM', 'local', 'out of local memory for connections'],
-  ['EACCES', 'local', 'connection not permitted locally'],
-  ['EPERM', 'local', 'connection not permitted locally'],
+  ['EAGAIN', 'local', 'too many processes locally'],
+  ['EACCES', 'unreachable', 'connection not permitted by a firewall'],
+  ['EPERM', 'unreachable', 'connection not permitted by a firewall'],
 ])('%s is an error of the kind %s: %s', (code, kind, message) => {
   const converted = toNetworkError(errorWith(code));
   expect(converted).toBeInstanceOf(NetworkError);
@@ -53,10 +54,26 @@ test('a network error stays as it is', () => {
   expect(error.cause).toBe('x');
 });
 
-test('if several addresses were tried, prefers the error of a target to a local one', () => {
-  const [noRoute, refused] = [errorWith('ENETUNREACH'), errorWith('ECONNREFUSED')];
-  expect(toNetworkError(new AggregateError([noRoute, refused]))).toMatchObject({ kind: 'refused' });
-  expect(toNetworkError(new AggregateError([noRoute]))).toMatchObject({ kind: 'local' });
+test('if several addresses were tried, prefers a reply to none, and both to a local error', () => {
+  const [local, noRoute, refused] = [errorWith('EMFILE'), errorWith('ENETUNREACH'), errorWith('ECONNREFUSED')];
+  expect(toNetworkError(new AggregateError([local, noRoute, refused]))).toMatchObject({ kind: 'refused' });
+  expect(toNetworkError(new AggregateError([local, noRoute]))).toMatchObject({ kind: 'unreachable' });
+  expect(toNetworkError(new AggregateError([local]))).toMatchObject({ kind: 'local' });
+});
+
+test.each([
+  ['refused', true],
+  ['reset', true],
+  ['tls', true],
+  ['redirect', true],
+  ['protocol', true],
+  ['dns', false],
+  ['unreachable', false],
+  ['timeout', true],
+  ['address_not_allowed', false],
+  ['local', false],
+] as const)('with an error of the kind %s, the target has replied: %s', (kind, isReply) => {
+  expect(new NetworkError(kind, '').isReply).toBe(isReply);
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { NetworkError } from '../../src/net/network-error.ts';
 import { findPing, type Ping, Pinger } from '../../src/net/ping.ts';
+import { startTestClock } from '../support/test-clock.ts';
 
 const fping = await findPing(['fping']);
 
@@ -37,11 +38,11 @@ test.each([
   process.env.PATH = `${folder}:${PATH}`;
   const ping = await findPing([program]);
   if (!ping) throw new Error('The program does not work.');
-  const pinger = new Pinger(Promise.resolve(ping));
+  const pinger = new Pinger(async () => ping);
   const results = await Promise.all(['192.0.2.1', '192.0.2.2'].map((address) => pinger.ping(address).catch((error: unknown) => error)));
   for (const result of results) {
     expect(result).toBeInstanceOf(NetworkError);
-    expect(result).toMatchObject({ kind: 'local', message: expect.not.stringMatching(/192\.0\.2|kill/) });
+    expect(result).toMatchObject({ kind: 'unreachable', message: expect.not.stringMatching(/192\.0\.2|kill/) });
   }
 });
 
@@ -87,16 +88,37 @@ describe('Pinger', () => {
       calls.push(addresses);
       return new Map([['192.0.2.1', 7]]);
     };
-    const pinger = new Pinger(Promise.resolve(ping));
+    const pinger = new Pinger(async () => ping);
     const responses = await Promise.all(['192.0.2.1', '192.0.2.2', '192.0.2.1'].map((address) => pinger.ping(address)));
     expect(responses).toEqual([7, undefined, 7]);
     expect(calls).toEqual([['192.0.2.1', '192.0.2.2']]);
   });
 
-  test('throws a local error if this machine cannot ping', async () => {
-    await expect(new Pinger(Promise.resolve(undefined)).ping('192.0.2.1')).rejects.toMatchObject({
-      kind: 'local',
+  test('throws an error if this machine cannot ping', async () => {
+    await expect(new Pinger(async () => undefined).ping('192.0.2.1')).rejects.toMatchObject({
+      kind: 'unreachable',
       message: 'this service cannot ping: neither fping nor ping works here',
     });
+  });
+
+  test('uses another program if the first one is gone, and looks for one again as long as there is none', async () => {
+    const clock = startTestClock();
+    onTestFinished(() => clock.stop());
+    const pings =
+      (ms: number): Ping =>
+      async (addresses) =>
+        new Map(addresses.map((address) => [address, ms]));
+    let [first, found]: [Ping, Ping | undefined] = [pings(1), undefined];
+    const gone = async () => Promise.reject(new NetworkError('unreachable', 'fping failed on this machine'));
+    const pinger = new Pinger(async () => found ?? undefined);
+    const ping = () => pinger.ping('192.0.2.1').catch(({ message }) => message);
+    expect(await ping()).toMatch('neither fping nor ping works here');
+    found = (addresses, requests) => first(addresses, requests);
+    expect(await ping()).toMatch('neither fping nor ping works here'); // It does not look for one every time.
+    clock.advance(10_000);
+    expect(await ping()).toBe(1);
+    [first, found] = [gone, pings(2)];
+    clock.advance(10_000);
+    expect(await ping()).toBe(2);
   });
 });

@@ -4,18 +4,15 @@ import { lookUpAll } from '../../src/net/resolve.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 
 let dns: Awaited<ReturnType<typeof startDnsServer>>;
-let failingDns: typeof dns;
 
 beforeAll(async () => {
   dns = await startDnsServer((name) => (name.startsWith('silent') ? undefined : name === 'shop.example' ? '192.0.2.7' : null));
-  failingDns = await startDnsServer(() => 'SERVFAIL');
 });
 afterAll(async () => {
   await dns.close();
-  await failingDns.close();
 });
 
-test('resolves a name while lookups of other names get no response; those end with a local error', async () => {
+test('resolves a name while lookups of other names get no response; those end with an error', async () => {
   const resolver = new Resolver({ timeout: 1500, tries: 1 });
   resolver.setServers(dns.resolver.getServers());
   const ended: string[] = [];
@@ -27,7 +24,8 @@ test('resolves a name while lookups of other names get no response; those end wi
   );
   expect(await lookUpAll('shop.example', resolver)).toEqual([{ address: '192.0.2.7', family: 4 }]);
   expect(ended).toEqual([]);
-  for (const error of await Promise.all(silentLookups)) expect(error).toMatchObject({ kind: 'local', message: 'DNS did not respond' });
+  for (const error of await Promise.all(silentLookups))
+    expect(error).toMatchObject({ kind: 'dns', message: 'DNS lookup failed: no response' });
 });
 
 test('prefers /etc/hosts to DNS', async () => {
@@ -57,10 +55,17 @@ test('after the DNS servers of the machine have changed, names are resolved with
   expect(await lookUpAll('shop.example')).toEqual([{ address: '192.0.2.8', family: 4 }]);
 });
 
-test('a DNS server that fails or cannot be reached is a local error', async () => {
+test.each([
+  ['that reports an error', 'SERVFAIL', 'DNS lookup failed: the DNS server reported an error'],
+  ['that refuses', 'REFUSED', 'DNS lookup failed: the DNS server refused to answer'],
+] as const)('a DNS server %s is an error of the name', async (_, answer, message) => {
+  const failing = await startDnsServer(() => answer);
+  onTestFinished(() => failing.close());
+  await expect(lookUpAll('shop.example', failing.resolver)).rejects.toMatchObject({ kind: 'dns', message });
+});
+
+test('a DNS server that cannot be reached does not respond', async () => {
   const unreachable = new Resolver({ timeout: 1000, tries: 1 });
   unreachable.setServers(['127.0.0.1:1']);
-  for (const resolver of [failingDns.resolver, unreachable]) {
-    await expect(lookUpAll('shop.example', resolver)).rejects.toMatchObject({ kind: 'local', message: 'DNS did not respond' });
-  }
+  await expect(lookUpAll('shop.example', unreachable)).rejects.toMatchObject({ kind: 'dns', message: 'DNS lookup failed: no response' });
 });

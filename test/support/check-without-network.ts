@@ -7,7 +7,8 @@ import { anywhere } from '../../src/net/resolve.ts';
 import { checkHttp, checkPing } from './checks.ts';
 
 function print(target: string, result: CheckResult | LocalFailure) {
-  const outcome = result instanceof LocalFailure ? 'local failure' : result.up ? 'up' : `down: ${result.cause}`;
+  const outcome =
+    result instanceof LocalFailure ? 'local failure' : result.up ? 'up' : `${result.noReply ? 'no reply' : 'a reply'}: ${result.cause}`;
   console.log(`${target} ${outcome}`);
 }
 
@@ -15,5 +16,5 @@ for (const url of ['http://93.184.215.14/', 'http://[2606:2800:21f:cb07::1]/']) 
 
 const ping = await findPing(process.argv.slice(2));
 if (!ping) throw new Error('This program cannot ping here.');
-const pinger = new Pinger(Promise.resolve(ping));
+const pinger = new Pinger(async () => ping);
 for (const host of ['127.0.0.1', '93.184.215.14', '2606:2800:21f:cb07::1']) print(host, await checkPing(host, anywhere, pinger));

@@ -4,7 +4,7 @@ import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
 
 export function checkHttp(url: string, net: Net) {
-  return httpCheck.run({ url, settings: {} }, { net, pinger: new Pinger(Promise.resolve(undefined)) });
+  return httpCheck.run({ url, settings: {} }, { net, pinger: new Pinger(async () => undefined) });
 }
 
 export function checkPing(url: string, net: Net, pinger: Pinger) {

@@ -1,29 +1,32 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 
-/**
- * Starts a DNS server on loopback. `addressOf` returns the IPv4 address of a name, null for a name that does not exist,
- * undefined to send no response, or 'SERVFAIL'.
- */
-export async function startDnsServer(addressOf: (name: string) => string | null | undefined) {
+/** The IPv4 address of a name, null if it does not exist, undefined to send no response, or an error: 'SERVFAIL' or 'REFUSED'. */
+export type DnsAnswer = string | null | undefined;
+
+/** Starts a DNS server on loopback. It can take its time to answer. */
+export async function startDnsServer(addressOf: (name: string) => DnsAnswer | Promise<DnsAnswer>, port = 0) {
   const socket = createSocket('udp4');
-  socket.on('message', (question, from) => {
+  socket.on('message', async (question, from) => {
     const { name, end } = readName(question);
-    const address = addressOf(name);
+    const address = await addressOf(name);
     if (address === undefined) return;
     const isIpv4 = question.readUInt16BE(end) === 1;
-    const answers = address !== null && address !== 'SERVFAIL' && isIpv4 ? [addressRecord(address)] : [];
+    const code = address === null ? 3 : (errorCodes[address] ?? 0);
+    const answers = address !== null && code === 0 && isIpv4 ? [addressRecord(address)] : [];
     const head = Buffer.from(question.subarray(0, 12));
-    head.writeUInt16BE(address === null ? 0x8183 : address === 'SERVFAIL' ? 0x8182 : 0x8180, 2);
+    head.writeUInt16BE(0x8180 + code, 2);
     head.writeUInt16BE(answers.length, 6);
     head.fill(0, 8); // No authority records and no additional records.
     socket.send(Buffer.concat([head, question.subarray(12, end + 4), ...answers]), from.port, from.address);
   });
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => socket.bind(port, '127.0.0.1', resolve));
   const resolver = new Resolver({ timeout: 5000, tries: 1 });
   resolver.setServers([`127.0.0.1:${socket.address().port}`]);
   return { resolver, close: () => new Promise<void>((resolve) => socket.close(resolve)) };
 }
+
+const errorCodes: Record<string, number> = { SERVFAIL: 2, REFUSED: 5 };
 
 function readName(question: Buffer): { name: string; end: number } {
   const labels: string[] = [];

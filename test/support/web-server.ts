@@ -89,6 +89,8 @@ export const scripts = {
     response.writeHead(200, { 'content-length': 1000 });
     response.write('so far', () => response.socket?.destroy());
   },
+  /** Sends the beginning of the body, and then nothing more. */
+  stall: (): Script => (_, response) => void response.writeHead(200, { 'content-length': 1000 }).write('so far'),
   endless:
     (status = 200, chunk = Buffer.alloc(64 * 1024, 'x')): Script =>
     (_, response) => {

@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+import { NetworkError, toNetworkError } from './network-error.ts';
+import { anywhere, resolveHost } from './resolve.ts';
+
+/** A host and a port that the operator has named. */
+export type TcpAddress = Readonly<{ host: string; port: number }>;
+
+/** Whether anything replies at an address in time: accepting a connection counts, and so does refusing it. */
+export async function repliesToTcp({ host, port }: TcpAddress, timeoutMs: number): Promise<boolean> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const interrupted = new Promise<never>((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }));
+  // Not with getaddrinfo, which would block a thread as long as DNS is silent.
+  const resolved = await Promise.race([resolveHost(host, { allow: anywhere.allow }), interrupted]).catch(() => []);
+  const replies = await Promise.all(resolved.map(({ address }) => repliesAt(address, port, deadline)));
+  return replies.includes(true);
+}
+
+function repliesAt(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, signal });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error) => {
+      const converted = toNetworkError(error);
+      resolve(converted instanceof NetworkError && converted.isReply);
+    });
+  });
+}
