@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Scope } from '../auth/scopes.ts';
 import type { Database } from '../db/database.ts';
-import { prepare, type Query, queryInTransaction } from '../db/statement.ts';
+import { prepare, type Query } from '../db/statement.ts';
 
 export interface ListedUser {
   id: number;
@@ -69,13 +69,13 @@ const updateSuspended = prepare(
 
 /** Finds a user by the address, also one who is suspended. */
 export async function findUserId(database: Database, email: string): Promise<number | undefined> {
-  const [[user]] = await database.asEngine((em) => queryInTransaction(em)(selectUserId({ email })));
+  const [[user]] = await database.engineTransaction((query) => query(selectUserId({ email })));
   return user?.id;
 }
 
 /** Returns the users after this id, up to 500. */
 export async function listUsers(database: Database, after: number): Promise<ListedUser[]> {
-  const [rows] = await database.asEngine((em) => queryInTransaction(em)(selectUsers({ after })));
+  const [rows] = await database.engineTransaction((query) => query(selectUsers({ after })));
   return rows.map(({ created_at_ms, suspended_at_ms, ...user }) => ({
     ...user,
     created_at: toTime(created_at_ms),
@@ -85,7 +85,7 @@ export async function listUsers(database: Database, after: number): Promise<List
 
 /** Returns the keys after this id, up to 500. */
 export async function listKeys(database: Database, after: number, filter: KeyFilter): Promise<ListedKey[]> {
-  const [rows] = await database.asEngine((em) => queryInTransaction(em)(selectKeys({ after, ...filter })));
+  const [rows] = await database.engineTransaction((query) => query(selectKeys({ after, ...filter })));
   return rows.map(({ email, created_at_ms, last_used_at_ms, expires_at_ms, ...key }) => ({
     ...key,
     user: email,

@@ -1,6 +1,5 @@
 import { findUserId, type ListedUser, listUsers, setSuspended } from '../accounts/operator-queries.ts';
 import { createUser, deleteUser, repeatAfterDeadlock, setPassword } from '../accounts/users.ts';
-import { queryInTransaction } from '../db/statement.ts';
 import { OperatorError } from '../errors.ts';
 import { resumeMonitoring, unscheduleMonitors } from '../monitoring/suspended-users.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -52,8 +51,7 @@ export const resumeUserCommand: Command<{ email: string }, SuspensionOutput> = a
 
 function changeSuspension({ database }: CommandContext, userId: number, suspended: boolean): Promise<boolean> {
   return repeatAfterDeadlock(() =>
-    database.asEngine(async (em) => {
-      const query = queryInTransaction(em);
+    database.engineTransaction(async (query) => {
       // First the monitors and then the user, the order in which deleting a monitor locks them.
       if (suspended) await query(unscheduleMonitors({ userId }));
       const changed = await setSuspended(query, userId, suspended);

@@ -9,6 +9,7 @@ import { Hosts } from './hosts.ts';
 import { NotificationConnection } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { ConnectionMultiplexer, type Pool } from './multiplexer.ts';
+import { pipelinedTransaction } from './pipelined-transaction.ts';
 import { assertLoginExists, assertRestrictedLogin } from './restricted-login.ts';
 import { queryInTransaction } from './statement.ts';
 import { rejectUnfinishedMove } from './unfinished-move.ts';
@@ -29,6 +30,7 @@ export async function openPostgres(
 ): Promise<Database> {
   const reserved = options.poolSize >= minForReserve ? 1 : 0;
   let multiplexer: ConnectionMultiplexer | undefined;
+  let pool: Pool | undefined;
   const hosts = new Hosts(url);
   const { address, options: urlOptions } = splitOptions(hosts.url);
   const orm = await MikroORM.init({
@@ -52,6 +54,7 @@ export async function openPostgres(
         }
         reserve?.on('error', () => {}); // The next read opens a new connection.
         multiplexer = new ConnectionMultiplexer(created, reserve);
+        pool = created;
       },
       // Set in the startup packet rather than by a statement, so that RESET ALL restores these values. Parallel workers and
       // the JIT compiler are off, because starting them takes longer than reading the few rows that a statement concerns.
@@ -63,6 +66,7 @@ export async function openPostgres(
     concurrency: options.poolSize - reserved,
     listen: (channel, listener) => notifications.listen(channel, listener),
     query: (statements) => (multiplexer as ConnectionMultiplexer).run(statements),
+    transaction: (first, work) => pipelinedTransaction(pool as Pool, first, work),
     availability: options.availability,
     connections: () => multiplexer?.connections() ?? { busy: 0, idle: 0, waiting: 0 },
     async close() {

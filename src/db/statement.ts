@@ -95,3 +95,19 @@ export function queryInTransaction(em: SqlEntityManager): Query {
     return rows as never;
   };
 }
+
+/**
+ * Runs work in a transaction, and fails if it ignores the error of a statement. The transaction is aborted then: PostgreSQL answers
+ * its commit with a rollback, and without an error.
+ */
+export async function failWithStatements<T>(work: (query: Query) => Promise<T>, query: Query): Promise<T> {
+  const errors: unknown[] = [];
+  const result = await work((...statements) =>
+    query(...statements).catch((error: unknown) => {
+      errors.push(error);
+      throw error;
+    }),
+  );
+  if (errors.length > 0) throw errors[0];
+  return result;
+}

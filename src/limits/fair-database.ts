@@ -37,6 +37,7 @@ export function shareFairly(database: Database): Database {
     },
     asAuthenticator: (work) => database.asAuthenticator(work),
     asEngine: (work) => engine.run('engine', () => database.asEngine(work)),
+    engineTransaction: (work) => engine.run('engine', () => database.engineTransaction(work)),
     listen: (channel, listener) => database.listen(channel, listener),
     now: () => database.now(),
     connections: () => {

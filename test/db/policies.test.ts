@@ -177,7 +177,8 @@ test('no role of the service is a superuser, bypasses row-level security, can lo
 
 test('requests can read, but not change, alerts, statistics and the address of a user', async () => {
   for (const sql of [
-    `update alerts set status = 'sent'`,
+    `update alerts set body = 'evil'`,
+    `update alerts set next_attempt_at = now()`,
     'delete from alerts',
     `insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, incident_id, provider_id, 'recovered', '', '' from alerts`,
     'update check_hours set checks = 0',
@@ -189,6 +190,25 @@ test('requests can read, but not change, alerts, statistics and the address of a
     const attempt = service.database.asUser(owner.id, (em) => em.execute(sql, [], 'run'));
     await expect(attempt, sql).rejects.toThrow('permission denied');
   }
+});
+
+test('requests can cancel alerts that have not been sent, and nothing else', async () => {
+  const change = (sql: string) => service.database.asUser(owner.id, (em) => em.execute(sql, [], 'run'));
+  const statuses = async () =>
+    (await service.database.asUser(owner.id, (em) => em.execute<{ status: string }[]>('select status from alerts'))).map(
+      (row) => row.status,
+    );
+  for (const sql of [`update alerts set status = 'sent'`, `update alerts set last_error = 'x'`]) {
+    await expect(change(sql), sql).rejects.toThrow('row-level security');
+  }
+  expect(new Set(await statuses())).toEqual(new Set(['pending']));
+  await change(`update alerts set status = 'failed'`);
+  expect(new Set(await statuses())).toEqual(new Set(['failed']));
+  for (const status of ['pending', 'sent', 'failed']) await change(`update alerts set status = '${status}', last_error = 'x'`);
+  const changed = await service.database.asUser(owner.id, (em) =>
+    em.execute(`select from alerts where status <> 'failed' or last_error is not null`),
+  );
+  expect(changed).toEqual([]);
 });
 
 test('the engine can do only what checks and alerts need', async () => {

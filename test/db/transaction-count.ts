@@ -16,6 +16,7 @@ export function countTransactions(database: Database) {
     query: (userId) => database.query(userId),
     asAuthenticator: (work) => database.asAuthenticator(work),
     asEngine: (work) => database.asEngine(work),
+    engineTransaction: (work) => database.engineTransaction(work),
     listen: (channel, listener) => database.listen(channel, listener),
     now: () => database.now(),
     connections: () => database.connections(),
