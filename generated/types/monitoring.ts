@@ -95,7 +95,7 @@ export interface paths {
         get: operations["showMonitor"];
         /**
          * Update a monitor
-         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
          */
         put: operations["updateMonitor"];
         post?: never;
@@ -548,7 +548,7 @@ export interface components {
             type: "http" | "ping";
             /**
              * Format: int32
-             * @description The number of seconds between two checks.
+             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval: number;
             /** @description Whether the monitor is checked. False means that it is paused. */
@@ -565,10 +565,10 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Format: int32
-             * @description The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
+             * @description The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
              */
             last_response_time_ms: number | null;
-            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it cannot ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
+            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
             last_error: string | null;
             /**
              * Format: date-time
@@ -601,7 +601,7 @@ export interface components {
             type: "http" | "ping";
             /**
              * Format: int32
-             * @description The number of seconds between two checks.
+             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
              * @default 60
              */
             interval: number;
@@ -628,7 +628,7 @@ export interface components {
             type?: "http" | "ping";
             /**
              * Format: int32
-             * @description The number of seconds between two checks.
+             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval?: number;
             /** @description False pauses the monitor, true resumes it. */
@@ -707,7 +707,7 @@ export interface components {
              * @description The duration in whole seconds. Null while the incident is open.
              */
             duration_seconds: number | null;
-            /** @description The reason for the first failure, for example `HTTP 503`, `connection refused` or `timed out after 10 s`. `address_not_allowed` means that the host name resolves to an address that is not allowed. */
+            /** @description The reason for the first failure, for people to read: for example `HTTP 503`, `connection refused` or `timed out after 10 s while connecting`. The wording can change. */
             cause: string;
             /**
              * Format: int32

@@ -478,7 +478,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitorRaw(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorItem>> {
@@ -489,7 +489,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitor(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorItem> {

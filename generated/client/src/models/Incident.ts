@@ -44,7 +44,7 @@ export interface Incident {
      */
     duration_seconds: number | null;
     /**
-     * The reason for the first failure, for example `HTTP 503`, `connection refused` or `timed out after 10 s`. `address_not_allowed` means that the host name resolves to an address that is not allowed.
+     * The reason for the first failure, for people to read: for example `HTTP 503`, `connection refused` or `timed out after 10 s while connecting`. The wording can change.
      */
     cause: string;
     /**

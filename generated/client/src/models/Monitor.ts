@@ -36,7 +36,7 @@ export interface Monitor {
      */
     type: MonitorTypeEnum;
     /**
-     * The number of seconds between two checks.
+     * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval: number;
     /**
@@ -52,11 +52,11 @@ export interface Monitor {
      */
     last_checked_at: Date | null;
     /**
-     * The time to the response of the last check in milliseconds, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
+     * The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
      */
     last_response_time_ms: number | null;
     /**
-     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it cannot ping, this begins with "not checked:" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
+     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
      */
     last_error: string | null;
     /**

@@ -32,7 +32,7 @@ export interface MonitorUpdate {
      */
     type?: MonitorUpdateTypeEnum;
     /**
-     * The number of seconds between two checks.
+     * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval?: number;
     /**
