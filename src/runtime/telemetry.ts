@@ -2,9 +2,8 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { type Config, workerNumber } from '../config/config.ts';
 import { type Database, databaseReadiness } from '../db/database.ts';
-import { queryInTransaction } from '../db/statement.ts';
 import type { ReadinessCheck } from '../http/health.ts';
-import { serveMetrics } from '../http/metrics-endpoint.ts';
+import type { HttpServer } from '../http/server.ts';
 import { countPendingAlerts } from '../monitoring/alerts/outbox.ts';
 import { readOldestDueSeconds } from '../monitoring/engine/claim.ts';
 import type { Role } from '../telemetry/log.ts';
@@ -23,8 +22,8 @@ export function registerMetrics(metrics: Metrics, database: Database): void {
   registerProcessMetrics(metrics, {
     connections: () => database.connections(),
     worker: workerNumber(),
-    pendingAlerts: () => database.asEngine((em) => countPendingAlerts(queryInTransaction(em))),
-    oldestDueSeconds: () => database.asEngine((em) => readOldestDueSeconds(queryInTransaction(em))),
+    pendingAlerts: () => database.engineTransaction(countPendingAlerts),
+    oldestDueSeconds: () => database.engineTransaction(readOldestDueSeconds),
   });
 }
 
@@ -37,11 +36,15 @@ export async function startTelemetry(
   checkReadiness: ReadinessCheck = () => databaseReadiness(database),
 ): Promise<Telemetry> {
   const metrics = createMetrics();
-  registerMetrics(metrics, database);
+  // If nobody can read them, the event loop is not measured either: that alone takes a tenth of the CPU time of a small worker.
+  if (config.metrics.port !== undefined || config.metrics.token !== undefined) registerMetrics(metrics, database);
   const tracer = config.tracing && (await import('../telemetry/open-telemetry.ts')).createOpenTelemetryTracer(config.tracing, role, log);
   const { port, ...rest } = config.metrics;
-  const server =
-    port === undefined || cluster.isWorker ? undefined : await serveMetrics(metrics.registry, { ...rest, port }, { log, checkReadiness });
+  let server: HttpServer | undefined;
+  if (port !== undefined && !cluster.isWorker) {
+    const { serveMetrics } = await import('../http/metrics-endpoint.ts'); // A worker without this port needs no web framework.
+    server = await serveMetrics(metrics.registry, { ...rest, port }, { log, checkReadiness });
+  }
   return {
     metrics,
     tracer,

@@ -4,7 +4,7 @@ import { startEngine } from '../monitoring/engine/start-engine.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openDatabase } from './open-database.ts';
 import { onShutdown } from './shutdown.ts';
-import { releaseStartupMemory } from './startup-memory.ts';
+import { limitNewObjects, releaseStartupMemory } from './startup-memory.ts';
 import { startTelemetry } from './telemetry.ts';
 
 /** Runs only the engine, next to processes that serve requests. */
@@ -26,5 +26,6 @@ export async function runWorker(initial: Config): Promise<void> {
     await engine?.stop();
     await Promise.all([telemetry.close(), database.close()]);
   }, log);
+  limitNewObjects();
   releaseStartupMemory(log);
 }

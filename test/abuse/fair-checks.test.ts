@@ -84,7 +84,7 @@ guarantee(
 function measureLateness(id: number) {
   const now = Date.now();
   const intervalMs = intervalSeconds * 1000;
-  const phaseMs = ((id * 7919) % 86_400) * 1000;
+  const phaseMs = (id * 53_377_081) % 86_400_000;
   const monitor = honestMonitors.get(id);
   if (!monitor) throw new Error(`Monitor ${id} was checked, but it is not one of the honest user.`);
   if (monitor.nextDueMs !== undefined) monitor.lateness.push(elapsedFor(now - monitor.nextDueMs));

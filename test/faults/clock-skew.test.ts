@@ -73,7 +73,7 @@ guarantee(
  */
 async function deleteMonitorsDueWithin(seconds: number): Promise<number> {
   return service.database.asUser(user.id, async (em) => {
-    const secondsToPhase = '((id * 7919) % 86400 + 86400 - extract(epoch from now())::bigint % 86400) % 86400';
+    const secondsToPhase = '((id * 53377081) % 86400000 / 1000 + 86400 - extract(epoch from now())::bigint % 86400) % 86400';
     await em.execute(`delete from monitors where ${secondsToPhase} < ?`, [seconds], 'run');
     const [left] = await em.execute<{ count: number }[]>('select count(*)::int as count from monitors');
     return left?.count ?? 0;

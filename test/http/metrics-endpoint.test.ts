@@ -117,9 +117,9 @@ test('however often the metrics are collected, the database is read once in a fe
   registerMetrics(metrics, {
     ...database,
     connections: () => ({ busy: 0, idle: 0, waiting: 0 }),
-    asEngine: (work) => {
+    engineTransaction: (work) => {
       transactions++;
-      return database.asEngine(work);
+      return database.engineTransaction(work);
     },
   });
   await Promise.all(Array.from({ length: 20 }, () => metrics.registry.metrics()));
@@ -177,11 +177,11 @@ test('the error about a used port names the settings to change', async () => {
 test.each([
   ['fails', () => Promise.reject(new Error('unavailable'))],
   ['does not respond', () => new Promise<never>(() => {})],
-])('while the database %s, the metrics respond, with NaN for what is in the database', async (_, asEngine) => {
+])('while the database %s, the metrics respond, with NaN for what is in the database', async (_, engineTransaction) => {
   const clock = startTestClock();
   onTestFinished(() => clock.stop());
   const metrics = createMetrics();
-  registerMetrics(metrics, { ...database, connections: () => ({ busy: 0, idle: 0, waiting: 0 }), asEngine });
+  registerMetrics(metrics, { ...database, connections: () => ({ busy: 0, idle: 0, waiting: 0 }), engineTransaction });
   const collecting = metrics.registry.metrics();
   clock.advance(2000);
   const text = await collecting;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database } from '../../db/database.ts';
 import { prepareSelect } from '../../db/rows.ts';
-import { type Query, queryInTransaction, type Statement } from '../../db/statement.ts';
+import type { Query, Statement } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
@@ -188,7 +188,7 @@ export class Dispatcher {
   }
 
   #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    return this.#deps.database.asEngine((em) => work(queryInTransaction(em)));
+    return this.#deps.database.engineTransaction(work);
   }
 }
 

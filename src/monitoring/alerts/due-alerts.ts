@@ -193,8 +193,8 @@ export async function leaseAlerts(query: Query, providers: WaitingProvider[]): P
 }
 
 /**
- * Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, the lease may have
- * expired, or the user may be suspended.
+ * Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, or canceled, the lease may
+ * have expired, or the user may be suspended.
  */
 export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
   db
@@ -202,6 +202,7 @@ export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'to
     .select('id')
     .where('id', '=', id)
     .where('lease_token', '=', token)
+    .where('status', '=', pending)
     .where('next_attempt_at', '>', now)
     .where(sql<boolean>`not ${isSuspended('user_id')}`),
 );

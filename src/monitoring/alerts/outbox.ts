@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
+import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
@@ -46,6 +48,37 @@ export async function queueAlerts(query: Query, kind: AlertKind, alerts: NewAler
   const [queued] = await query(insertAlerts({ kind, alerts: JSON.stringify(alerts) }));
   return queued.length;
 }
+
+/**
+ * Cancels the alerts of a monitor that was reset. If somebody was told that it is down, or is being told, and it has recovered before
+ * the reset, they are still told so. An attempt that is running ends, and records its outcome.
+ */
+export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =>
+  tables<typeof AlertEntity | typeof IncidentEntity | typeof MonitorEntity>()
+    .updateTable('alerts as a')
+    .from('incidents as i')
+    .innerJoin('monitors as m', 'm.id', 'i.monitor_id')
+    .set({ status: sql.lit('failed'), done_at: now, last_error: 'not sent: the monitor was paused or its target changed' })
+    .where('m.id', '=', monitorId)
+    .where(sql<boolean>`m.status in ('pending', 'paused')`)
+    .whereRef('a.incident_id', '=', 'i.id')
+    .where('a.status', '=', sql.lit('pending'))
+    .where(({ and, eb, exists, not, selectFrom }) =>
+      not(
+        and([
+          eb('a.kind', '=', sql.lit('recovered')),
+          exists(
+            selectFrom('alerts as down')
+              .select(sql.lit(1).as('found'))
+              .whereRef('down.incident_id', '=', 'a.incident_id')
+              .whereRef('down.provider_id', '=', 'a.provider_id')
+              .where('down.kind', '=', sql.lit('down'))
+              .where(sql<boolean>`(down.status = 'sent' or down.lease_token is not null)`),
+          ),
+        ]),
+      ),
+    ),
+);
 
 const selectPending = prepare(() =>
   db

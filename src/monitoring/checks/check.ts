@@ -16,8 +16,8 @@ export interface CheckTarget {
 
 export type CheckResult =
   | { up: true; responseTimeMs: number }
-  /** `responseTimeMs` is absent if there was no response. */
-  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number };
+  /** `responseTimeMs` is absent if there was no response. Without even a reply, such as a refused connection, `noReply` is true. */
+  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number; noReply?: true };
 
 /** The network as checks see it. */
 export interface CheckDeps {

@@ -100,6 +100,9 @@ function mayHaveMore(shares: Share[], claims: Claim[]): boolean {
   });
 }
 
+/** Failures that were not confirmed in time, because no check ran, say nothing about the present. */
+const hasExpired = sql<boolean>`(m.status <> 'down' and m.last_checked_at < ${now} - (m.interval_seconds + 60) * interval '1 second')`;
+
 export interface Share {
   userId: number;
   slots: number;
@@ -152,8 +155,9 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .whereRef('m.id', '=', 'n.id')
     // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
     .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
-    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host', 'm.failures'])
+    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host'])
     .returning([
+      sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),
       sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
       sql<number | null>`m.claim_token`.as('token'),
       sql<number>`(extract(epoch from ${now} - n.due_at) * 1000)::float8`.as('latenessMs'),

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
-import { type Query, queryInTransaction } from '../../db/statement.ts';
+import type { Query } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
+import type { TcpAddress } from '../../net/tcp-probe.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
 import type { CheckDeps, CheckResult } from '../checks/check.ts';
@@ -10,6 +11,8 @@ import { checkOf } from '../checks/registry.ts';
 import { Loop, type Pause } from '../loop.ts';
 import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { type Claim, claimFairly, leaseSeconds } from './claim.ts';
+import { type ComparedMonitor, findComparedMonitors } from './compared-monitors.ts';
+import { Connectivity } from './connectivity.ts';
 import { LocalFailureLog } from './local-failure-log.ts';
 import { type CompletedCheck, recordResults } from './record.ts';
 import { type ReleasedClaim, releaseClaims, spreadOverdue } from './release.ts';
@@ -23,14 +26,21 @@ export interface EngineDeps extends CheckDeps {
   /** The maximum number of concurrent checks. */
   concurrency?: number;
   maxSleepMs?: number;
+  /** What the operator has named as always reachable. */
+  connectivityCheck?: TcpAddress | undefined;
   /** Called when alerts have been queued. */
   onAlerts?(): void;
 }
 
 /** The shortest delay between two iterations, unless more monitors are due. Results that arrive in between are recorded together. */
 const idleMs = 250;
+/** The same while few monitors are due. Each iteration costs as much as some checks, so that more are collected for it. */
+const quietMs = 500;
+const fewClaims = 50;
 /** The delay between iterations while more monitors are due than there are free slots. */
 const busyMs = 10;
+/** The delay without a network. Another process that has one takes the due monitors in the meantime. */
+const silentMs = 5000;
 const batchSize = 500;
 const retrySeconds = 10;
 const leaseMs = leaseSeconds * 1000;
@@ -44,6 +54,9 @@ export class Engine {
   readonly #running = new Map<Claim, number>();
   readonly #localFailures: LocalFailureLog;
   readonly #suspension = new SuspensionDetector(() => this.wake());
+  readonly #connectivity: Connectivity;
+  /** Whether overdue monitors must be spread, because no check may have run for some time. */
+  #mustSpread = true;
   /** If users wait for slots: when to claim again, or how many running checks must be left before. */
   #claimAgain: { atMs: number; running: number } | undefined;
   /** The user after whom the next claim looks for due monitors. */
@@ -53,6 +66,8 @@ export class Engine {
   constructor(deps: EngineDeps) {
     this.#deps = { concurrency: 500, maxSleepMs: defaultMaxSleepMs, ...deps };
     this.#localFailures = new LocalFailureLog(deps.log);
+    const { net, pinger, connectivityCheck: address } = deps;
+    this.#connectivity = new Connectivity({ net, pinger, address, findUp: (claim) => this.#findUp(claim) });
   }
 
   get isAlive(): boolean {
@@ -78,8 +93,9 @@ export class Engine {
 
   async #iterate(): Promise<Pause> {
     try {
-      if (this.#suspension.wasSuspended()) {
+      if (this.#mustSpread || this.#suspension.wasSuspended()) {
         await this.#transaction((query) => query(spreadOverdue({})));
+        this.#mustSpread = false;
         this.#suspension.acknowledge();
       }
       this.#abandonTimedOut();
@@ -92,10 +108,15 @@ export class Engine {
       const { claims, hasMore, needsSlots, continueAfter, nextDueSeconds } = claimed;
       this.#afterUserId = continueAfter;
       this.#startChecks(claims);
-      const batch = Math.ceil(this.#deps.concurrency / 20);
-      this.#claimAgain = needsSlots ? { atMs: performance.now() + idleMs, running: this.#running.size - batch } : undefined;
+      // Slots that became free while this was claiming count as well.
+      const running = Math.max(0, request.running.length - Math.ceil(this.#deps.concurrency / 20));
+      this.#claimAgain = needsSlots ? { atMs: performance.now() + idleMs, running } : undefined;
+      if (this.#connectivity.isSilent) return pauseOf(silentMs);
       if (hasMore || needsSlots) return pauseOf(busyMs);
-      return { minMs: idleMs, maxMs: Math.min(this.#deps.maxSleepMs, msUntilDue(nextDueSeconds), this.#msUntilTimeout()) };
+      return {
+        minMs: claims.length < fewClaims ? quietMs : idleMs,
+        maxMs: Math.min(this.#deps.maxSleepMs, msUntilDue(nextDueSeconds), this.#msUntilTimeout()),
+      };
     } catch (error) {
       this.#deps.metrics.engineErrors.inc();
       if (!(error instanceof DatabaseOutage)) this.#deps.log.warn({ err: error }, 'An engine iteration failed');
@@ -136,7 +157,7 @@ export class Engine {
   }
 
   #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    return this.#deps.database.asEngine((em) => work(queryInTransaction(em)));
+    return this.#deps.database.engineTransaction(work);
   }
 
   /** Every check has a timeout. If a bug prevents that, the check must not occupy its slot forever. */
@@ -158,20 +179,27 @@ export class Engine {
       const startedMs = performance.now();
       this.#running.set(claim, startedMs);
       this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
-      this.#check(claim).then(
+      this.#check(claim, startedMs).then(
         (result) => this.#complete(claim, result, startedMs),
         (error: unknown) => this.#abandon(claim, error),
       );
     }
   }
 
-  #check(claim: Claim): Promise<CheckResult | LocalFailure> {
+  #check(claim: Claim, startedMs: number): Promise<CheckResult | LocalFailure> {
     const attributes = { 'server.address': claim.host, 'sitekeeper.monitor_id': claim.id };
     return asTrace(this.#deps.tracer, `check ${claim.type}`, attributes, async (addAttributes) => {
-      const result = await checkOf(claim.type).run(claim, this.#deps);
+      const found = await checkOf(claim.type).run(claim, this.#deps);
+      const result = found instanceof LocalFailure ? found : await this.#connectivity.judge(claim, found, startedMs);
       if (result instanceof LocalFailure) addAttributes({ 'sitekeeper.outcome': 'local_failure', 'error.type': 'local_failure' });
       else addAttributes({ 'sitekeeper.outcome': result.up ? 'up' : 'down' });
       return result;
+    });
+  }
+
+  #findUp(claim: Claim): Promise<ComparedMonitor[]> {
+    return this.#transaction((query) => findComparedMonitors(query, claim)).catch((error) => {
+      throw error instanceof RetryLaterError ? new LocalFailure('the database is not available') : error;
     });
   }
 
@@ -186,7 +214,7 @@ export class Engine {
 
   #abandon(claim: Claim, error: unknown) {
     if (!this.#running.delete(claim)) return;
-    this.#abandoned.push({ claim, reason: error instanceof LocalFailure ? error.message : 'an internal error' });
+    this.#abandoned.push({ claim, failure: error instanceof LocalFailure ? error : new LocalFailure('an internal error') });
     this.#deps.metrics.checks.inc({ type: claim.type, outcome: 'local_failure' });
     if (error instanceof LocalFailure) this.#localFailures.failed(error.message);
     else this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed with an internal error; no result was recorded');

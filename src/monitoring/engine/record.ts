@@ -8,6 +8,7 @@ import { wakeDispatcher } from '../wake.ts';
 import type { CheckHourEntity } from './check-hour.entity.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
+import { atMostAMinute, nextTurn } from './schedule.ts';
 import { type CheckState, type Transition, transition } from './transition.ts';
 
 export interface CompletedCheck {
@@ -38,7 +39,7 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
       status: state.status,
       failures: state.failures,
       up: result.up,
-      ms: result.responseTimeMs === undefined ? null : Math.round(result.responseTimeMs),
+      ms: result.responseTimeMs === undefined ? null : Math.max(1, Math.ceil(result.responseTimeMs)),
       cause: result.up ? null : result.cause.slice(0, 1000),
       code: result.up ? null : result.statusCode,
       age_ms: Math.max(0, Math.round(nowMs - startedMs)),
@@ -59,10 +60,8 @@ const db = tables<typeof MonitorEntity | typeof CheckHourEntity>();
 const confirmSeconds = sql.lit(5);
 
 const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;
-/** Each monitor has its own phase within its interval, so that many monitors created together are not checked together. */
-const phase = sql`((r.id * 7919) % 86400)`;
-const nextCheckAt = sql<Date>`to_timestamp(
-  (floor((extract(epoch from app_now()) - ${phase}) / m.interval_seconds) + 1) * m.interval_seconds + ${phase})`;
+/** A monitor that is down is checked at least once a minute, so that a recovery is seen soon. */
+const nextCheckAt = nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`);
 
 const updateMonitors = prepare((given: { results: string }) =>
   db
@@ -88,9 +87,9 @@ const updateMonitors = prepare((given: { results: string }) =>
       last_checked_at: checkedAt,
       last_response_time_ms: sql`r.ms`,
       last_error: sql`r.cause`,
-      first_failed_at: sql`case when r.failures = 0 then null when m.failures = 0 then ${checkedAt} else m.first_failed_at end`,
-      first_cause: sql`case when r.failures = 0 then null when m.failures = 0 then r.cause else m.first_cause end`,
-      first_status_code: sql`case when r.failures = 0 then null when m.failures = 0 then r.code else m.first_status_code end`,
+      first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end`,
+      first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
+      first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,
       next_check_at: sql`case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end`,
     })
     .whereRef('m.id', '=', 'r.id')

@@ -2,53 +2,66 @@ import { sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
+import type { LocalFailure } from '../checks/local-failure.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { wakeEngine } from '../wake.ts';
 import type { Claim } from './claim.ts';
+import { NoNetwork } from './connectivity.ts';
+import { atMostAMinute, nextTurn } from './schedule.ts';
 
 const db = tables<typeof MonitorEntity>();
 
-/** After a suspension every monitor is overdue. The checks are spread over a minute instead of starting all at once. */
+/** After a start or a suspension many monitors may be overdue. Each waits for its turn, instead of all being checked at once. */
 export const spreadOverdue = prepare(() =>
   db
-    .updateTable('monitors')
-    .set({ next_check_at: sql`app_now() + random() * least(interval_seconds, 60) * interval '1 second'` })
-    .where('next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`),
+    .updateTable('monitors as m')
+    .set({ next_check_at: nextTurn(atMostAMinute) })
+    .where('m.next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`),
 );
 
 export interface ReleasedClaim {
   claim: Pick<Claim, 'id' | 'token'>;
-  /** The local failure that prevented the check, for the owner of the monitor. */
-  reason?: string;
+  /** The local failure that prevented the check. None if the process stops. */
+  failure?: LocalFailure;
 }
 
 /**
- * Whether the reason becomes the last_error of the monitor: if there is no result to show yet, or if the last one is outdated.
+ * Whether the failure becomes the last_error of the monitor: if there is no result to show yet, or if the last one is outdated.
  * A short local failure leaves the result of the last check alone.
  */
-const showsReason = sql<boolean>`(r.reason is not null and (m.status = 'pending' and m.failures = 0
+const showsFailure = sql<boolean>`(r.reason is not null and (r.since is not null or m.status = 'pending' and m.failures = 0
   or m.last_checked_at < app_now() - (m.interval_seconds + 60) * interval '1 second'))`;
+/** Without a network, the time at which that began stays, although other processes may have noticed it later. */
+const isKnown = sql<boolean>`(r.since is not null and m.last_error like 'not checked since %: ' || r.reason)`;
+const shownError = sql<string | null>`case when ${showsFailure} and ${isKnown} is not true
+  then 'not checked' || coalesce(' since ' || r.since, '') || ': ' || r.reason else m.last_error end`;
 
 const releaseMonitors = prepare((given: { released: string; afterSeconds: number }) =>
   db
     .updateTable('monitors as m')
-    .from(jsonRows(given.released, 'r', { id: 'bigint', token: 'bigint', reason: 'text' }))
+    .from(jsonRows(given.released, 'r', { id: 'bigint', token: 'bigint', reason: 'text', since: 'text', waits_for_turn: 'boolean' }))
     .set({
-      next_check_at: sql`app_now() + ${given.afterSeconds}::integer * interval '1 second'`,
+      next_check_at: sql`case when r.waits_for_turn then ${nextTurn(atMostAMinute)}
+        else app_now() + ${given.afterSeconds}::integer * interval '1 second' end`,
       claim_token: null,
-      last_error: sql`case when ${showsReason} then r.reason else m.last_error end`,
-      state_version: sql`m.state_version + case when ${showsReason} and m.last_error is distinct from r.reason then 1 else 0 end`,
+      last_error: shownError,
+      state_version: sql`m.state_version + case when ${shownError} is distinct from m.last_error then 1 else 0 end`,
     })
     .whereRef('m.id', '=', 'r.id')
     .whereRef('m.claim_token', '=', 'r.token'),
 );
 
-/** Releases claims without a result, after a local failure or at shutdown. The monitors are due again after `afterSeconds`. */
+/**
+ * Releases claims without a result, after a local failure or at shutdown. The monitors are due again after `afterSeconds`. Without a
+ * network they wait for their turn, so that they are not checked all at once when it is back.
+ */
 export async function releaseClaims(query: Query, released: ReleasedClaim[], afterSeconds: number): Promise<void> {
-  const rows = released.map(({ claim: { id, token }, reason }) => ({
+  const rows = released.map(({ claim: { id, token }, failure }) => ({
     id,
     token,
-    reason: reason && `not checked: ${reason}`.slice(0, 1000),
+    reason: failure?.message.slice(0, 900),
+    since: failure instanceof NoNetwork ? failure.since?.toISOString().replace(/\.\d+/, '') : undefined,
+    waits_for_turn: failure instanceof NoNetwork,
   }));
   await query(releaseMonitors({ released: JSON.stringify(rows), afterSeconds }), wakeEngine({}));
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Deletion } from '../../db/retention.ts';
-import { prepare, queryInTransaction } from '../../db/statement.ts';
+import { prepare } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { AlertEntity } from '../alerts/alert.entity.ts';
 import type { MessageCountEntity } from '../alerts/message-count.entity.ts';
@@ -53,7 +53,7 @@ const deleteMessageCounts = prepare(({ days }: Age) => {
 export function monitoringDeletions(database: Database, retentionDays: number): Deletion[] {
   const deletion = (rows: string, deleteOlder: typeof deleteAlerts, days: number): Deletion => ({
     rows,
-    deleteBatch: async () => (await database.asEngine((em) => queryInTransaction(em)(deleteOlder({ days }))))[0].length,
+    deleteBatch: async () => (await database.engineTransaction((query) => query(deleteOlder({ days }))))[0].length,
   });
   return [
     deletion('old statistics', deleteCheckHours, retentionDays),

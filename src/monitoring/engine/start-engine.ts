@@ -17,7 +17,7 @@ import { monitoringDeletions } from './retention.ts';
 const retentionIntervalMs = 60 * 60 * 1000;
 
 interface StartEngineDeps {
-  config: Pick<Config, 'netAllow' | 'delivery' | 'retentionDays'>;
+  config: Pick<Config, 'netAllow' | 'connectivityCheck' | 'delivery' | 'retentionDays'>;
   database: Database;
   secretKeys: Buffer[];
   log: Logger;
@@ -30,8 +30,11 @@ interface StartEngineDeps {
 /** Starts everything that runs in the background: checks, alerts and retention. */
 export async function startEngine(deps: StartEngineDeps) {
   const { config, database, secretKeys, log, metrics, tracer, net = { allow: parseRanges(config.netAllow) } } = deps;
-  const ping = findPing().then((found) => {
-    if (!found) log.warn('Neither fping nor ping can be used on this machine: ping monitors are not checked');
+  let couldPing = true;
+  const pinger = new Pinger(async () => {
+    const found = await findPing();
+    if (!found && couldPing) log.warn('Neither fping nor ping can be used on this machine: all ping monitors fail');
+    couldPing = found !== undefined;
     return found;
   });
   const dispatcher = new Dispatcher({
@@ -45,7 +48,8 @@ export async function startEngine(deps: StartEngineDeps) {
   const engine = new Engine({
     database,
     net,
-    pinger: new Pinger(ping),
+    pinger,
+    connectivityCheck: config.connectivityCheck,
     log,
     metrics,
     tracer,

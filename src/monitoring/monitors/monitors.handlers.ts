@@ -8,6 +8,7 @@ import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts'
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
 import type { Ranges } from '../../net/addresses.ts';
+import { cancelAfterReset } from '../alerts/outbox.ts';
 import type { MonitorType } from '../checks/check.ts';
 import { checkOf, checks } from '../checks/registry.ts';
 import { wakeEngine } from '../wake.ts';
@@ -77,7 +78,7 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
       const updated = await writeIf(db, async (isRetry) => {
         const seen = isRetry || changesTarget(body) ? await readAllowed() : undefined;
         const update = updateMonitor({ id, versions, ...settingsFrom(body), ...(seen && changedTarget(seen, body, netAllowed)) });
-        return [update, resolveAfterReset({ id }), wakeEngine({})];
+        return [update, resolveAfterReset({ id }), cancelAfterReset({ monitorId: id }), wakeEngine({})];
       });
       return monitorResult(updated);
     },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database } from '../../db/database.ts';
-import { prepare, queryInTransaction, type Statement } from '../../db/statement.ts';
+import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { ProviderEntity } from './provider.entity.ts';
 import { locationOf } from './provider.settings.ts';
@@ -66,7 +66,7 @@ interface Options {
 
 /** Returns how many secrets each key encrypts, by the id of the key. */
 export async function countByKey(database: Database): Promise<Map<string, number>> {
-  const [rows] = await database.asEngine((em) => queryInTransaction(em)(countSecrets({})));
+  const [rows] = await database.engineTransaction((query) => query(countSecrets({})));
   return new Map(rows.map(({ key, count }) => [key, count]));
 }
 
@@ -84,7 +84,7 @@ export async function rotateSecrets(
   for (let last = { id: 0, field: '' }; ; ) {
     const given = { ...last, newest: `v1.${cipher.newestKey}.` };
     // The engine sees the providers of all users, but cannot change them.
-    const [batch] = await database.asEngine((em) => queryInTransaction(em)(selectOld(given)));
+    const [batch] = await database.engineTransaction((query) => query(selectOld(given)));
     last = batch.at(-1) ?? last;
     if (batch.length === 0) return { rotated, lost };
     for (const [userId, secretsOfUser] of Map.groupBy(batch, (secret) => secret.userId)) {

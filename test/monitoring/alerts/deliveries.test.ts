@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 afterAll(() => service.stop());
 
-function start(send: (message: Message) => Promise<void>, database: Pick<Database, 'asEngine'> = service.database) {
+function start(send: (message: Message) => Promise<void>, database: Pick<Database, 'engineTransaction'> = service.database) {
   const channels = createChannels(readConfig({}).delivery, { allow: [] });
   const metrics = createMetrics();
   dispatcher = new Dispatcher({
@@ -104,8 +104,8 @@ test('a permanent failure is not retried, and an internal error is not described
 test('an alert that was sent while the database was lost is recorded later, and not sent again', async () => {
   await queue();
   let [sent, failures] = [0, 0];
-  const asEngine: Database['asEngine'] = (work) => {
-    if (sent === 0 || failures === 2) return service.database.asEngine(work);
+  const engineTransaction: Database['engineTransaction'] = (work) => {
+    if (sent === 0 || failures === 2) return service.database.engineTransaction(work);
     failures++;
     return Promise.reject(new RetryLaterError('unavailable', 'injected', 1));
   };
@@ -113,7 +113,7 @@ test('an alert that was sent while the database was lost is recorded later, and 
     async () => {
       sent++;
     },
-    { asEngine },
+    { engineTransaction },
   );
   await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'sent' });
   expect([sent, failures]).toEqual([1, 2]);

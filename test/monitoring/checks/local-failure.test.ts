@@ -3,9 +3,9 @@ import { classifyFailure, LocalFailure } from '../../../src/monitoring/checks/lo
 import { NetworkError } from '../../../src/net/network-error.ts';
 
 test('a local error is a local failure', () => {
-  const result = classifyFailure(new NetworkError('local', 'no route to the network', { cause: 'ENETUNREACH' }));
+  const result = classifyFailure(new NetworkError('local', 'too many open files locally', { cause: 'EMFILE' }));
   expect(result).toBeInstanceOf(LocalFailure);
-  expect(result).toMatchObject({ message: 'no route to the network', cause: 'ENETUNREACH' });
+  expect(result).toMatchObject({ message: 'too many open files locally', cause: 'EMFILE' });
 });
 
 test('an error of the target is a failure of the monitor', () => {
@@ -16,12 +16,8 @@ test('an error of the target is a failure of the monitor', () => {
   });
 });
 
-test('an address that is not allowed is a failure of the monitor, with the same cause for every address', () => {
-  expect(classifyFailure(new NetworkError('address_not_allowed', '127.0.0.1 is not allowed'))).toEqual({
-    up: false,
-    cause: 'address_not_allowed',
-    statusCode: null,
-  });
+test.each(['dns', 'unreachable', 'address_not_allowed'] as const)('with an error of the kind %s, there was no reply', (kind) => {
+  expect(classifyFailure(new NetworkError(kind, 'message'))).toEqual({ up: false, cause: 'message', statusCode: null, noReply: true });
 });
 
 test('an error that does not come from the network is thrown again', () => {

@@ -32,7 +32,7 @@ function createEngine(ping: Ping, deps: Partial<EngineDeps> = {}): Engine {
   return new Engine({
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
-    pinger: new Pinger(Promise.resolve(ping)),
+    pinger: new Pinger(async () => ping),
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     ...deps,
@@ -58,6 +58,15 @@ function startEngine(ping: Ping, deps: Partial<EngineDeps> = {}): Engine {
   return engine;
 }
 
+/** Starts an engine and waits until it has looked for due monitors once. */
+async function startIdleEngine(deps: Partial<EngineDeps> = {}): Promise<Engine> {
+  const { counting, transactions } = countTransactions(service.database);
+  const engine = startEngine(respond, { database: counting, ...deps });
+  // The first iteration spreads overdue monitors, then claims.
+  await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+  return engine;
+}
+
 /** Both clocks that show a suspension stand still or run as usual, however slow the machine is. Returns a function that moves one. */
 function controlClocks(): () => void {
   const wallMs = Date.now();
@@ -71,12 +80,12 @@ function controlClocks(): () => void {
 /** A database that fails three times after `isFailing` became true, as in an outage. */
 function failingDatabase(isFailing: () => boolean) {
   let failures = 0;
-  const asEngine: Database['asEngine'] = (work) => {
-    if (!isFailing() || failures === 3) return service.database.asEngine(work);
+  const engineTransaction: Database['engineTransaction'] = (work) => {
+    if (!isFailing() || failures === 3) return service.database.engineTransaction(work);
     failures++;
     return Promise.reject(new RetryLaterError('unavailable', 'injected', 1));
   };
-  return { database: { asEngine } as Database, failures: () => failures };
+  return { database: { engineTransaction } as Database, failures: () => failures };
 }
 
 async function readMetric(metric: { get(): Promise<{ values: { value: number; metricName?: string }[] }> }, name?: string) {
@@ -108,7 +117,7 @@ test('a shutdown records completed checks', async () => {
   await createDue(1);
   const stopped = Promise.withResolvers<void>();
   const engine = createEngine((addresses, requests) => {
-    // Results are recorded together after 250 ms, so this one is recorded by the shutdown.
+    // Results are recorded together after half a second, so this one is recorded by the shutdown.
     setTimeout(() => stopped.resolve(engine.stop()), 10);
     return respond(addresses, requests);
   });
@@ -176,24 +185,35 @@ test('counts every iteration that fails', async () => {
 });
 
 test('measures in seconds how long a monitor had been due when its check started', async () => {
-  await createDue(1, '1 hour');
   const metrics = createMetrics();
-  startEngine(respond, { metrics });
+  const engine = await startIdleEngine({ metrics });
+  await createDue(1, '1 hour');
+  engine.wake();
   await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'up', token: null, due: false }]);
   expect(await readMetric(metrics.lateness, 'sitekeeper_check_lateness_seconds_sum')).toBeCloseTo(3600, -2);
+});
+
+test('after a start, overdue monitors wait for their turn within the next minute', async () => {
+  await createDue(200, '6 seconds');
+  const metrics = createMetrics();
+  await startIdleEngine({ metrics });
+  // 3 or 4 of them have their turn in each second.
+  expect(await readMetric(metrics.lateness, 'sitekeeper_check_lateness_seconds_count')).toBeLessThanOrEqual(40);
+  const dueIn = await service.database.asUser(user.id, (em) =>
+    em.execute<{ seconds: number }[]>('select extract(epoch from next_check_at - app_now())::float8 as seconds from monitors'),
+  );
+  expect(Math.max(...dueIn.map(({ seconds }) => seconds))).toBeLessThanOrEqual(60);
 });
 
 test('postpones overdue monitors once after a suspension, and checks those that are overdue later at once', async () => {
   const suspend = controlClocks();
   const metrics = createMetrics();
-  const { counting, transactions } = countTransactions(service.database);
-  const engine = createEngine(respond, { database: counting, metrics });
+  const engine = await startIdleEngine({ metrics });
   suspend();
   await createDue(1, '1 hour');
-  engine.start();
-  onTestFinished(() => engine.stop());
-  // The first iteration postpones, then claims.
-  await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+  engine.wake();
+  const isOverdue = async () => (await readMonitors())[0]?.due;
+  await expect.poll(isOverdue, { timeout: 15_000 }).toBe(false);
   const lateness = async () => (await readMetric(metrics.lateness, 'sitekeeper_check_lateness_seconds_sum')) ?? 0;
   expect(await lateness()).toBeLessThan(1800);
   await createDue(1, '1 hour');

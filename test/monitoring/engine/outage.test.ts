@@ -126,7 +126,11 @@ test('an outage sends one down and one recovery message with the right duration 
 
 test.each([
   ['a closed port', 'connection refused', () => 'http://shop.example:9/'],
-  ['a redirect to an address that is not allowed', 'address_not_allowed', () => `http://shop.example:${target.port}/`],
+  [
+    'a redirect to an address that is not allowed',
+    'address not allowed: it is private, local or reserved',
+    () => `http://shop.example:${target.port}/`,
+  ],
 ])('%s fails with the cause "%s"', async (_, cause, url) => {
   target.script = scripts.redirect('http://127.0.0.1/');
   const { id, path } = await createMonitor(user, { url: url() });
@@ -148,7 +152,7 @@ test('a monitor that is paused during a check stays paused, and nothing is recor
   await user.api.put(paused, { json: { is_active: false } });
   clock.advance(10_000);
   // The check of the other monitor started later, so its result is recorded at the same time at the earliest.
-  await expect.poll(async () => (await show(other)).last_error, { timeout: 15_000 }).toBe('timed out after 10 s');
+  await expect.poll(async () => (await show(other)).last_error, { timeout: 15_000 }).toBe('timed out after 10 s waiting for the response');
   expect(await show(paused)).toMatchObject({ status: 'paused', last_checked_at: null, last_error: null });
   target.script = scripts.respond();
 });

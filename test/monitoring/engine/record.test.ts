@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check.ts';
 import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -135,6 +136,77 @@ test('a failure is confirmed after 5 seconds, and the incident has the time, the
   expect(await database.asUser(user.id, (em) => em.execute('select sum(failures)::int as failures from check_hours'))).toEqual([
     { failures: 3 },
   ]);
+});
+
+test('failures from before a stop expire a minute after the interval: the next one is the first of three, and dates the incident', async () => {
+  const { path } = await createMonitor(user, { interval: 60 });
+  const fail = async () => record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
+  const letPass = (seconds: number) =>
+    database.asEngine((em) =>
+      em.execute(
+        `update monitors set last_checked_at = last_checked_at - ? * interval '1 second',
+           first_failed_at = first_failed_at - ? * interval '1 second' where user_id = ?`,
+        [seconds, seconds, user.id],
+        'run',
+      ),
+    );
+  const readIncidents = async () => (await user.api.get(`${path}/incidents`)).body.data;
+  await fail();
+  await fail();
+  await letPass(130);
+  await fail();
+  await fail();
+  expect(await readIncidents()).toEqual([]);
+  await letPass(110); // Not yet expired.
+  await fail();
+  const [incident] = await readIncidents();
+  const { last_checked_at } = (await user.api.get(path)).body.data;
+  expect((Date.parse(last_checked_at) - Date.parse(incident.started_at)) / 1000).toBeCloseTo(110, -1);
+  // A monitor that is down stays down, however long it was not checked.
+  await letPass(7200);
+  await fail();
+  expect((await user.api.get(path)).body.data.status).toBe('down');
+  expect(await readIncidents()).toHaveLength(1);
+});
+
+test('a monitor that is down is checked every minute, or as often as its interval says if that is shorter, and one that is up once per interval', async () => {
+  for (const interval of [86_400, 30]) await createMonitor(user, { interval });
+  const check = async (result: CheckResult) => record((await claimOverdue(2)).map((claim) => ({ ...succeeded(claim), result })));
+  const untilDue = () => database.asEngine((em) => secondsUntilDue(em, user.id));
+  for (let count = 0; count < 3; count++) await check(failure);
+  for (let count = 0; count < 5; count++) {
+    const [daily = 0, twiceAMinute = 0] = await untilDue();
+    expect(daily).toBeLessThanOrEqual(60);
+    expect(twiceAMinute).toBeLessThanOrEqual(30);
+    await check(failure);
+  }
+  await check({ up: true, responseTimeMs: 1 });
+  // The turns of both are a whole number of intervals apart.
+  const turns = await database.asEngine((em) =>
+    em.execute<{ interval: number; into_interval: number }[]>(
+      `select interval_seconds as interval, (extract(epoch from next_check_at) * 1000 - id * 53377081)::bigint % (interval_seconds * 1000) as into_interval
+       from monitors where user_id = ? order by id`,
+      [user.id],
+    ),
+  );
+  expect(turns).toEqual([
+    { interval: 86_400, into_interval: 0 },
+    { interval: 30, into_interval: 0 },
+  ]);
+});
+
+test('rounds response times up, so that the fastest is 1 ms and not 0', async () => {
+  await createMonitors(database, user.id, 1);
+  const read = () => database.asUser(user.id, (em) => em.execute('select last_response_time_ms as ms from monitors'));
+  for (const [measured, ms] of [
+    [0.04, 1],
+    [0, 1],
+    [12.01, 13],
+    [13, 13],
+  ] as const) {
+    await record((await claimOverdue(1)).map((claim) => succeeded(claim, measured)));
+    expect(await read()).toEqual([{ ms }]);
+  }
 });
 
 test('alerts are queued for enabled assignments only, and the dispatchers of all processes are told', async () => {

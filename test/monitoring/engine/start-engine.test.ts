@@ -5,6 +5,7 @@ import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { startService, type TestService } from '../../support/service.ts';
+import { startWebServer } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
 let service: TestService;
@@ -14,10 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function start() {
+function start(settings: Record<string, string> = {}) {
   const { database } = service;
   const log = pino({ level: 'silent' });
-  return startEngine({ config: readConfig({}), database, secretKeys: [Buffer.alloc(32, 1)], log, metrics: createMetrics() });
+  return startEngine({ config: readConfig(settings), database, secretKeys: [Buffer.alloc(32, 1)], log, metrics: createMetrics() });
 }
 
 test('deletes old statistics and incidents after the start', async () => {
@@ -47,6 +48,17 @@ test('deletes old statistics and incidents after the start', async () => {
   } finally {
     await engine.stop();
   }
+});
+
+test('asks the address of CONNECTIVITY_CHECK if a check gets no reply', async () => {
+  const asked = await startWebServer();
+  onTestFinished(() => asked.close());
+  const user = await service.createUser();
+  const { path } = await createMonitor(user, { url: 'http://unknown.invalid/' });
+  onTestFinished(async () => void (await user.api.delete(path)));
+  const engine = await start({ CONNECTIVITY_CHECK: `127.0.0.1:${asked.port}` });
+  onTestFinished(() => engine.stop());
+  await expect.poll(() => asked.connections, { timeout: 20_000 }).toBeGreaterThan(0);
 });
 
 test('says that checks do not run when their loop does not turn', async () => {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { hostError, urlError } from '../../../net/addresses.ts';
 import { guardedRequest } from '../../../net/guarded-request.ts';
 import type { MonitorCheck } from '../check.ts';
@@ -5,10 +6,9 @@ import { classifyFailure, LocalFailure } from '../local-failure.ts';
 
 const timeoutMs = 10_000;
 const maxBytes = 64 * 1024;
-const maxUnsizedBytes = 2_000_000;
 const maxRedirects = 5;
 
-/** Sends a GET request. A response without Content-Length must end within `maxUnsizedBytes`. */
+/** Sends a GET request. Only the head of the response and the first `maxBytes` of its body count. */
 export const httpCheck: MonitorCheck = {
   targetError(url, allowed) {
     const host = URL.parse(url)?.hostname;
@@ -28,15 +28,20 @@ export const httpCheck: MonitorCheck = {
       respondedMs = performance.now() - start;
     };
     try {
-      const headers = { 'User-Agent': 'Sitekeeper', Accept: '*/*' };
-      const { status } = await guardedRequest(url, { headers, timeoutMs, maxBytes, maxUnsizedBytes, maxRedirects, onResponse }, net);
+      const options = { timeoutMs, maxBytes, maxRedirects, endsWithHead, keepsCookies: true, onResponse };
+      const { status } = await guardedRequest(url, options, net);
       const responseTimeMs = performance.now() - start;
       if (status >= 200 && status < 300) return { up: true, responseTimeMs };
       return { up: false, cause: `HTTP ${status}`, statusCode: status, responseTimeMs };
     } catch (error) {
-      const result = classifyFailure(error);
+      const result = classifyFailure(error, respondedMs !== undefined);
       if (result instanceof LocalFailure || respondedMs === undefined) return result;
       return { ...result, responseTimeMs: respondedMs };
     }
   },
 };
+
+/** Events and the images of a camera never end, and the next one may take any time. */
+function endsWithHead(headers: IncomingHttpHeaders): boolean {
+  return /^(text\/event-stream|multipart\/x-mixed-replace)\s*(;|$)/i.test(headers['content-type'] ?? '');
+}

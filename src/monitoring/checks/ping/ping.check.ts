@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { hostError } from '../../../net/addresses.ts';
+import { timedOut } from '../../../net/deadline.ts';
 import { NetworkError } from '../../../net/network-error.ts';
 import { resolveHost } from '../../../net/resolve.ts';
 import { assertRoute } from '../../../net/route.ts';
@@ -28,7 +29,7 @@ export const pingCheck: MonitorCheck = {
       const response = await pinger.ping(address);
       if (response instanceof NetworkError) return classifyFailure(response);
       if (response !== undefined) return { up: true, responseTimeMs: response };
-      return { up: false, cause: 'no reply to 3 echo requests', statusCode: null };
+      return { up: false, cause: 'no reply to 3 echo requests', statusCode: null, noReply: true };
     } catch (error) {
       return classifyFailure(error);
     }
@@ -37,7 +38,7 @@ export const pingCheck: MonitorCheck = {
 
 async function dnsTimeout(): Promise<never> {
   await delay(timeoutMs, undefined, { ref: false });
-  throw new NetworkError('local', `DNS did not respond within ${timeoutMs / 1000} s`);
+  throw timedOut(timeoutMs, 'dns');
 }
 
 /** Returns the first address with a route. Ping programs report a missing route and a silent host in the same way. */

@@ -1,0 +1,170 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { deleteUser } from '../../../src/accounts/users.ts';
+import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
+import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { queueAlerts } from '../../faults/support/queue-alerts.ts';
+import { startReceivers } from '../../support/receivers.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { countTransactions } from '../count-transactions.ts';
+import { createMonitor } from '../factories.ts';
+
+let receivers: Awaited<ReturnType<typeof startReceivers>>;
+let service: TestService;
+
+beforeAll(async () => {
+  receivers = await startReceivers();
+  service = await startService({ delivery: receivers.delivery });
+});
+afterAll(async () => {
+  await service.stop();
+  await receivers.close();
+});
+
+/** Starts a dispatcher that nothing wakes, so that its transactions are those of the alerts that are due when it starts. */
+function startDispatcher() {
+  const { counting, transactions } = countTransactions(service.database);
+  const dispatcher = new Dispatcher({
+    database: counting,
+    channels: createChannels(receivers.delivery, receivers.net),
+    cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+  });
+  dispatcher.start();
+  onTestFinished(() => dispatcher.stop());
+  return transactions;
+}
+
+interface Ids {
+  monitorId: number;
+  providerId: number;
+}
+
+/** Queues two alerts, and calls `drop` while the first one is being sent. Returns when the second one would have been sent. */
+async function dropSecondAlert(user: TestUser, drop: (ids: Ids) => Promise<unknown>) {
+  const { id: monitorId } = await createMonitor(user);
+  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
+  const respond = receivers.telegram.script;
+  onTestFinished(() => {
+    receivers.telegram.script = respond;
+  });
+  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
+  receivers.telegram.script = (request, response) => finishAttempt(() => respond(request, response));
+  const before = receivers.telegram.requests.length;
+  // Both are queued before the dispatcher starts, so that they are leased together.
+  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 2 }));
+  const transactions = startDispatcher();
+  const finish = await attempted;
+  expect(transactions()).toBe(2); // One leased both alerts, and one counted the first.
+  await drop({ providerId, monitorId });
+  receivers.telegram.script = respond;
+  finish();
+  // The attempt is recorded, the second alert is not found, and the dispatcher looks for others. If it sent the second alert, it
+  // would have done so before its fifth transaction, which would record that.
+  await expect.poll(transactions, { timeout: 15_000 }).toBe(5);
+  expect(receivers.telegram.requests.length).toBe(before + 1);
+}
+
+const readAlerts = (user: TestUser) =>
+  service.database.asEngine((em) =>
+    em.execute('select kind, status, last_error as error, done_at is not null as done from alerts where user_id = ? order by id', [
+      user.id,
+    ]),
+  );
+const canceled = { status: 'failed', error: 'not sent: the monitor was paused or its target changed', done: true };
+
+test.each([
+  ['provider', (user: TestUser, { providerId }: Ids) => user.api.delete(`/api/providers/${providerId}`)],
+  ['monitor', (user: TestUser, { monitorId }: Ids) => user.api.delete(`/api/monitors/${monitorId}`)],
+  ['user', (user: TestUser) => deleteUser(service.database, user.id)],
+])('deleting a %s deletes its alerts, and those that wait for a slow attempt are not sent', async (_, deleteIt) => {
+  const user = await service.createUser();
+  await dropSecondAlert(user, (ids) => deleteIt(user, ids));
+  expect(await readAlerts(user)).toEqual([]);
+});
+
+test.each([
+  ['pausing a monitor', { is_active: false }],
+  ['changing its URL', { url: 'https://other.example/' }],
+  ['changing its type', { type: 'ping' }],
+])('%s cancels its alerts, and those that wait for a slow attempt are not sent', async (_, json) => {
+  const user = await service.createUser();
+  await dropSecondAlert(user, ({ monitorId }) => user.api.put(`/api/monitors/${monitorId}`, { json }));
+  expect(await readAlerts(user)).toEqual([
+    { kind: 'down', status: 'sent', error: null, done: true },
+    { kind: 'down', ...canceled },
+  ]);
+});
+
+test('an attempt that fails after the monitor was paused is not repeated', async () => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
+  const respond = receivers.telegram.script;
+  onTestFinished(() => {
+    receivers.telegram.script = respond;
+  });
+  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
+  receivers.telegram.script = (_, response) => finishAttempt(() => response.writeHead(503).end());
+  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
+  const transactions = startDispatcher();
+  const finish = await attempted;
+  await user.api.put(path, { json: { is_active: false } });
+  finish();
+  await expect.poll(transactions, { timeout: 15_000 }).toBe(4);
+  expect(await readAlerts(user)).toMatchObject([{ kind: 'down', status: 'failed' }]);
+});
+
+test('pausing a monitor cancels a recovery only if nobody was told that the monitor was down; renaming it cancels nothing', async () => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  await service.database.asEngine((em) => em.execute(`update monitors set status = 'up' where id = ?`, [monitorId], 'run'));
+  for (const down of ['sent', 'pending', 'failed']) {
+    const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+    await service.database.asEngine(async (em) => {
+      await queueAlerts(em, { monitorId, providerId, count: 1 });
+      await em.execute(
+        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+         select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
+        [providerId],
+        'run',
+      );
+      await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'down'`, [down, providerId], 'run');
+    });
+  }
+  const kept = { kind: 'recovered', status: 'pending', error: null, done: false };
+  const before = [{ kind: 'down', status: 'sent', error: null, done: false }, kept];
+  await user.api.put(path, { json: { friendly_name: 'Store', interval: 300 } });
+  expect(await readAlerts(user)).toEqual([
+    ...before,
+    { kind: 'down', status: 'pending', error: null, done: false },
+    kept,
+    { kind: 'down', status: 'failed', error: null, done: false },
+    kept,
+  ]);
+  await user.api.put(path, { json: { is_active: false } });
+  expect(await readAlerts(user)).toEqual([
+    ...before,
+    { kind: 'down', ...canceled },
+    { kind: 'recovered', ...canceled },
+    { kind: 'down', status: 'failed', error: null, done: false },
+    { kind: 'recovered', ...canceled },
+  ]);
+});
+
+test("pausing a monitor leaves the alerts of the user's other monitors alone", async () => {
+  const user = await service.createUser();
+  const [paused, other] = [await createMonitor(user), await createMonitor(user)];
+  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+  for (const { id: monitorId } of [paused, other]) {
+    await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
+  }
+  await user.api.put(paused.path, { json: { is_active: false } });
+  expect(await readAlerts(user)).toEqual([
+    { kind: 'down', ...canceled },
+    { kind: 'down', status: 'pending', error: null, done: false },
+  ]);
+});
