@@ -45,8 +45,14 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert that was leased to another process in the meantime is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('next_attempt_at', '>', now)",
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n    .where('next_attempt_at', '>', now)",
       replace: "    .where('id', '<>', token * 0)",
+    },
+    {
+      title: 'an alert that was canceled while it waited for another one is sent',
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n",
+      replace: "    .where('lease_token', '=', token)\n",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > pausing a monitor cancels its alerts'],
     },
     {
       title: 'the alerts of suspended users are sent',
@@ -147,6 +153,25 @@ export const alertFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: outbox }, [
+    {
+      title: 'pausing a monitor cancels the alerts of all monitors',
+      find: "    .whereRef('a.incident_id', '=', 'i.id')\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > other monitors alone'],
+    },
+    {
+      title: 'renaming a monitor cancels its alerts',
+      find: "    .where(sql<boolean>`m.status in ('pending', 'paused')`)\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > renaming it cancels nothing'],
+    },
+    {
+      title: 'whoever was told of an outage is not told that it is over if the monitor is paused then',
+      find: "eb('a.kind', '=', sql.lit('recovered')),\n          exists(\n            selectFrom('alerts as down')\n              .select(sql.lit(1)",
+      replace:
+        "eb('a.kind', '=', sql.lit('down')),\n          exists(\n            selectFrom('alerts as down')\n              .select(sql.lit(1)",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > cancels a recovery only if'],
+    },
     {
       title: 'a process records the outcome of an alert that another process has leased',
       find: ".where('id', '=', id).where('lease_token', '=', token);",

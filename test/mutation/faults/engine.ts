@@ -2,7 +2,8 @@ import { type Fault, faultsIn } from '../fault.ts';
 
 const claim = ['test/monitoring/engine/claim.test.ts'];
 const record = ['test/monitoring/engine/record.test.ts'];
-const localFailures = ['test/monitoring/engine/local-failures.test.ts > EMFILE is logged'];
+const localFailures = ['test/monitoring/engine/local-failures.test.ts > a lack of resources is logged'];
+const noNetwork = ['test/monitoring/engine/no-network.test.ts'];
 const engine = ['test/monitoring/engine/engine.test.ts'];
 const suspended = ['test/commands/suspend-user.test.ts'];
 
@@ -67,6 +68,18 @@ export const engineFaults: Fault[] = [
       tests: ['test/http/metrics-endpoint.test.ts > waits longest'],
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: record }, [
+    {
+      title: 'a failure from before a stop counts as the first of three',
+      find: 'case when ${hasExpired} then 0 else m.failures end',
+      replace: 'm.failures',
+    },
+    {
+      title: 'failures expire before they can be confirmed',
+      find: '(m.interval_seconds + 60) * interval',
+      replace: '(m.interval_seconds) * interval',
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/engine/due-users.ts', tests: claim }, [
     {
       title: 'thousands of overdue monitors of one user hide those of everybody else',
@@ -105,28 +118,29 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/record.test.ts > a failure is confirmed after 5 seconds'],
     },
     {
-      title: 'monitors that were created together are checked together',
-      find: 'const phase = sql`((r.id * 7919) % 86400)`;',
-      replace: 'const phase = sql`0`;',
+      title: 'a monitor that is down is checked only once per interval',
+      find: "sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`",
+      replace: 'sql`m.interval_seconds`',
     },
     {
-      title: 'the next check can be in the past',
-      find: '/ m.interval_seconds) + 1) * m.interval_seconds',
-      replace: '/ m.interval_seconds)) * m.interval_seconds',
+      title: 'a monitor that is up is checked every minute',
+      find: "sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`",
+      replace: 'atMostAMinute',
     },
+    { title: 'the fastest response takes 0 ms', find: 'Math.max(1, Math.ceil(', replace: 'Math.max(0, Math.floor(' },
     {
       title: 'an incident starts at its confirmation instead of the first failure',
-      find: 'when m.failures = 0 then ${checkedAt} else m.first_failed_at end`',
+      find: 'when r.failures = 1 then ${checkedAt} else m.first_failed_at end`',
       replace: 'else ${checkedAt} end`',
     },
     {
       title: 'the cause of an incident is that of the last failure instead of the first',
-      find: 'when m.failures = 0 then r.cause else m.first_cause end`',
+      find: 'when r.failures = 1 then r.cause else m.first_cause end`',
       replace: 'else r.cause end`',
     },
     {
       title: 'the status code of an incident is that of the last failure instead of the first',
-      find: 'when m.failures = 0 then r.code else m.first_status_code end`',
+      find: 'when r.failures = 1 then r.code else m.first_status_code end`',
       replace: 'else r.code end`',
     },
     {
@@ -215,18 +229,112 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'after a suspension every overdue monitor is checked at once',
-      find: "app_now() + random() * least(interval_seconds, 60) * interval '1 second'",
-      replace: 'app_now()',
+      find: '.set({ next_check_at: nextTurn(atMostAMinute) })',
+      replace: '.set({ next_check_at: sql`app_now()` })',
       tests: claim,
     },
     {
+      title: 'when the network is back, every monitor is checked at once',
+      find: 'case when r.waits_for_turn then ${nextTurn(atMostAMinute)}',
+      replace: 'case when false then ${nextTurn(atMostAMinute)}',
+      tests: noNetwork,
+      needs: 'embedded',
+    },
+    {
+      title: 'without a network, the time at which that began changes with every check',
+      find: ' and ${isKnown} is not true\n',
+      replace: '\n',
+      tests: noNetwork,
+      needs: 'embedded',
+    },
+    {
       title: 'a suspension postpones running checks and monitors that are not overdue',
-      find: ".where('next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`)",
-      replace: ".where('next_check_at', 'is not', null)",
+      find: ".where('m.next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`)",
+      replace: ".where('m.next_check_at', 'is not', null)",
       tests: ['test/monitoring/engine/claim.test.ts > a suspension postpones neither'],
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/engine/schedule.ts', tests: record }, [
+    {
+      title: 'monitors that were created together are checked together',
+      find: 'const phase = sql`((m.id * 53377081) % 86400000 / 1000.0)`;',
+      replace: 'const phase = sql`0`;',
+    },
+    { title: 'the next check can be in the past', find: '/ ${seconds}) + 1) * ${seconds}', replace: '/ ${seconds})) * ${seconds}' },
+    {
+      title: 'overdue monitors of long intervals wait for their next regular check',
+      find: 'sql`least(m.interval_seconds, 60)`',
+      replace: 'sql`m.interval_seconds`',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/connectivity.ts', tests: noNetwork, needs: 'embedded' }, [
+    {
+      title: 'a lost network takes all monitors down',
+      find: 'if (!this.#isSilent) return result;',
+      replace: 'return result;',
+    },
+    {
+      title: 'a broken name stays up for ever',
+      find: "if (claim.state.status !== 'down') this.#isSilent = !(await this.#someHostReplies(claim));",
+      replace: 'this.#isSilent = true;',
+    },
+    {
+      title: 'other hosts are asked on behalf of monitors that are down',
+      find: "if (claim.state.status !== 'down') this.#isSilent",
+      replace: 'this.#isSilent',
+    },
+    {
+      title: 'only a successful check shows that there is a network',
+      find: 'return result.up || !result.noReply;',
+      replace: 'return result.up;',
+    },
+    {
+      title: 'two servers are enough to blame the network',
+      find: 'const silentServers = 3;',
+      replace: 'const silentServers = 2;',
+    },
+    {
+      title: 'names of one server count as several',
+      find: '.map(({ address }) => address).sort()[0] ??',
+      replace: '.map(({ address }) => address + host).sort()[0] ??',
+    },
+    {
+      title: 'the address that the operator has named is not asked',
+      find: 'if (address && (await repliesToTcp(address, probeTimeoutMs))) {',
+      replace: 'if (false) {',
+    },
+    {
+      title: 'with CONNECTIVITY_CHECK no other host is asked',
+      find: 'const compared = await findUp(claim);',
+      replace: 'const compared = address ? [] : await findUp(claim);',
+    },
+    {
+      title: 'last_error says at once that there is no network',
+      find: 'const outageMs = 60_000;',
+      replace: 'const outageMs = 0;',
+    },
+    {
+      title: 'last_error never says that there is no network',
+      find: 'const outageMs = 60_000;',
+      replace: 'const outageMs = 600_000;',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/compared-monitors.ts', tests: noNetwork, needs: 'embedded' }, [
+    { title: 'monitors that are down are asked as well', find: "    .where('c.status', '=', sql.lit('up'))\n", replace: '' },
+  ]),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
+    {
+      title: 'a start checks every overdue monitor at once',
+      find: '#mustSpread = true;',
+      replace: '#mustSpread = false;',
+      tests: ['test/monitoring/engine/engine.test.ts > after a start'],
+    },
+    {
+      title: 'every iteration postpones overdue monitors',
+      find: '        this.#mustSpread = false;\n',
+      replace: '',
+      tests: ['test/monitoring/engine/engine.test.ts > measures in seconds'],
+    },
     {
       title: 'a check that never ends occupies its slot forever',
       find: 'if (claimedMs < deadline) this.#abandon(',
@@ -247,8 +355,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'an internal error of a check is described to the user',
-      find: "reason: error instanceof LocalFailure ? error.message : 'an internal error'",
-      replace: 'reason: error instanceof LocalFailure ? error.message : String(error)',
+      find: "new LocalFailure('an internal error')",
+      replace: 'new LocalFailure(String(error))',
       tests: ['test/monitoring/engine/local-failures.test.ts > a bug in a check'],
     },
     {

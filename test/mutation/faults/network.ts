@@ -1,12 +1,12 @@
 import { type Fault, faultsIn } from '../fault.ts';
 
 const guarded = ['test/net/guarded-request.test.ts'];
+const http2 = ['test/net/http2.test.ts'];
+const cookies = ['test/net/cookies.test.ts'];
 const addresses = ['test/net/addresses.test.ts'];
 
 export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/net/guarded-request.ts', tests: guarded }, [
-    { title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0', find: 'rejectUnauthorized: true, //', replace: '//' },
-    { title: 'a name is resolved again after its addresses were checked', find: '      lookup: fixedLookup(addresses),\n', replace: '' },
     {
       title: 'credentials are sent to another origin after a redirect',
       find: 'isSameOrigin ? keepsMethod',
@@ -28,24 +28,59 @@ export const networkFaults: Fault[] = [
       replace: "if (url.username === '-') throw",
     },
     { title: 'redirects are followed forever', find: 'if (redirects === maxRedirects) throw', replace: 'if (redirects === 1000) throw' },
-    {
-      title: 'each redirect has its own timeout',
-      find: 'const timer = setTimeout(() => deadline.abort(), options.timeoutMs);',
-      replace: 'const timer = setTimeout(() => deadline.abort(), options.timeoutMs * 10);',
-    },
     { title: 'compressed responses are requested', find: "'accept-encoding': 'identity'", replace: "'accept-encoding': 'gzip'" },
-    { title: 'an endless response is read to its end', find: 'if (size > maxBytes && mustEndWithin === 0) break;', replace: '' },
+    { title: 'an event stream is waited for', find: 'target || endsWithHead?.(head.headers)', replace: 'target' },
+    { title: 'cookies are forgotten after each redirect', find: 'cookies ??= new', replace: 'cookies = new', tests: cookies },
+    { title: 'webhooks keep cookies', find: 'if (keepsCookies && setCookie)', replace: 'if (setCookie)', tests: cookies },
+  ]),
+  ...faultsIn({ file: 'src/net/deadline.ts', tests: guarded }, [
+    { title: 'each redirect has its own timeout', find: '}, timeoutMs);', replace: '}, timeoutMs * 10);' },
     {
-      title: 'an endless response without Content-Length counts as up',
-      find: 'if (mustEndWithin > 0 && size > mustEndWithin)',
-      replace: 'if (mustEndWithin > 0 && size < 0)',
+      title: 'a step that begins after the timeout runs on',
+      find: 'if (this.#isOver) this.#interrupt();',
+      replace: '',
+      tests: ['test/net/deadline.test.ts'],
     },
+  ]),
+  ...faultsIn({ file: 'src/net/connection.ts', tests: guarded }, [
+    { title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0', find: 'rejectUnauthorized: true, //', replace: '//' },
+    { title: 'a name is resolved again after its addresses were checked', find: '      lookup: fixedLookup(addresses),\n', replace: '' },
     {
       title: 'the certificate of an address is checked for no name',
-      find: "servername: isIP(host) === 0 ? host.replace(/\\.$/, '') : '',",
+      find: "servername: isIP(target.host) === 0 ? target.host.replace(/\\.$/, '') : '',",
       replace: "servername: '', checkServerIdentity: () => undefined,",
     },
-    { title: 'connections are reused', find: '      agent: false,\n', replace: '' },
+    {
+      title: 'authorities that become trusted later are unknown',
+      find: 'if (shared?.authorities !== authorities)',
+      replace: 'if (!shared)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/http1.ts', tests: guarded }, [
+    { title: 'an endless response is read to its end', find: 'if (size < max) return;', replace: 'if (size < 1e9) return;' },
+    { title: 'endless informational responses are read', find: 'if (++informationalResponses > max', replace: 'if (0 > max' },
+    { title: 'connections stay open', find: '    connection.socket.destroy();\n', replace: '' },
+    { title: 'a POST that was sent is repeated', find: 'if (body !== undefined) return false;', replace: '', tests: http2 },
+    { title: 'servers of HTTP/2 without TLS are down', find: 'if (rawPacket) return isHttp2Frame(rawPacket);', replace: '', tests: http2 },
+  ]),
+  ...faultsIn({ file: 'src/net/http2.ts', tests: http2 }, [
+    { title: 'connections over HTTP/2 stay open', find: '    meter.destroy();\n    socket.destroy();\n', replace: '' },
+    {
+      title: 'a server can send frames without end',
+      find: 'if (socket.bytesRead > maxConnectionBytes)',
+      replace: 'if (socket.bytesRead < 0)',
+    },
+    { title: 'a body that was cut off counts as complete', find: 'stream.rstCode === 0 && size >=', replace: 'size < 0 || 1e9 >=' },
+    {
+      title: 'the protocol that the server chose does not matter',
+      find: "if (connection.protocol !== 'h2')",
+      replace: "if (connection.protocol === 'x')",
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/cookies.ts', tests: cookies }, [
+    { title: 'there can be any number of cookies', find: 'if (++this.#received > maxCookies) return;', replace: '' },
+    { title: 'a cookie can be of any size', find: 'if (Buffer.byteLength(cookie) > maxCookieBytes) continue;', replace: '' },
+    { title: 'the cookie header can be of any size', find: 'if (Buffer.byteLength(longer) <= maxHeaderBytes)', replace: 'if (longer)' },
   ]),
   ...faultsIn({ file: 'src/net/resolve.ts', tests: guarded }, [
     { title: 'a name with one public and one private address is allowed', find: 'addresses.every(', replace: 'addresses.some(' },
@@ -100,6 +135,28 @@ export const networkFaults: Fault[] = [
       replace: '    addresses.map(async',
     },
     { title: 'a ping program that fails counts as a host that is down', find: 'if (code > 2) throw', replace: 'if (code > 200) throw' },
+    {
+      title: 'no other ping program is used if the first one is gone',
+      find: '      if (other === ping) throw error;\n      return this.#pingAll(addresses);',
+      replace: '      throw other ? error : error;',
+    },
+    {
+      title: 'a service that could not ping once never can',
+      find: '(await this.#found.ping) ?? (await this.#findAgain())',
+      replace: 'await this.#found.ping',
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/network-error.ts', tests: ['test/net/network-error.test.ts'] }, [
+    {
+      title: 'a refused connection is no reply',
+      find: "new Set<NetworkErrorKind>(['refused', ",
+      replace: 'new Set<NetworkErrorKind>([',
+    },
+    {
+      title: 'a local error hides that one of several addresses has replied',
+      find: 'errors.find(({ isReply }) => isReply) ?? errors.find',
+      replace: 'errors.find(({ kind }) => kind === "local") ?? errors.find',
+    },
   ]),
   ...faultsIn({ file: 'src/net/command-socket.ts', tests: ['test/net/command-socket.test.ts'] }, [
     { title: 'any number of clients can connect to the command socket', find: '  server.maxConnections = maxClients;\n', replace: '' },
