@@ -16,7 +16,6 @@ const withoutServer = [
   'test/db/transaction-ids.test.ts',
   'test/lint/*.test.ts',
   'test/mock/mock.test.ts',
-  'test/monitoring/engine/no-network.test.ts',
   'test/runtime/{open-database,serve,shutdown}.test.ts',
 ];
 

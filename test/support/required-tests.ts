@@ -9,13 +9,14 @@ export const required: { needs: string; file: string; title: string }[] = [
   {
     needs: 'network namespaces and fping',
     file: 'test/monitoring/checks/no-network.test.ts',
-    title: 'without a network every check is a local failure (fping)',
+    title: 'without a network no check gets a reply, except from this machine (fping)',
   },
   {
     needs: 'network namespaces and ping',
     file: 'test/monitoring/checks/no-network.test.ts',
-    title: 'without a network every check is a local failure (ping)',
+    title: 'without a network no check gets a reply, except from this machine (ping)',
   },
+  { needs: 'network namespaces', file: 'test/faults/lost-network.test.ts', title: 'in a network namespace' },
   { needs: 'fping', file: 'test/net/ping.test.ts', title: 'fping pings 500 addresses with one process' },
   { needs: 'mount namespaces', file: 'test/operations/data-directory.test.ts', title: 'a read-only file system' },
   { needs: 'PostgreSQL', file: 'test/monitoring/engine/killed-worker.test.ts', title: 'killed workers' },

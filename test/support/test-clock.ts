@@ -14,6 +14,8 @@ const options = {
 export interface TestClock {
   /** Lets time pass at once. Every timer that becomes due runs, at its own time. */
   advance(ms: number): void;
+  /** Lets time pass 50 times as fast, in steps of at most a second. What is under way in other processes or on the network goes on. */
+  pass(ms: number): Promise<void>;
   /** Gives the timers and the clock back. Timers that have not run by then are lost. */
   stop(): void;
 }
@@ -35,6 +37,12 @@ export function startTestClock(): TestClock {
   syncBuiltinESMExports();
   return {
     advance: (ms) => void vi.advanceTimersByTime(ms),
+    async pass(ms) {
+      for (let left = ms; left > 0; left -= 1000) {
+        vi.advanceTimersByTime(Math.min(left, 1000));
+        await delay(20);
+      }
+    },
     stop() {
       // A cache reads the clock once per millisecond, and a timer ends that. It would never end if the timer were lost.
       vi.advanceTimersByTime(options.advanceTimeDelta);

@@ -3,6 +3,8 @@ import { type Fault, faultsIn } from '../fault.ts';
 const claim = ['test/monitoring/engine/claim.test.ts'];
 const record = ['test/monitoring/engine/record.test.ts'];
 const localFailures = ['test/monitoring/engine/local-failures.test.ts > a lack of resources is logged'];
+const connectivity = ['test/monitoring/engine/connectivity.test.ts'];
+const compared = ['test/monitoring/engine/compared-monitors.test.ts'];
 const noNetwork = ['test/monitoring/engine/no-network.test.ts'];
 const engine = ['test/monitoring/engine/engine.test.ts'];
 const suspended = ['test/commands/suspend-user.test.ts'];
@@ -267,7 +269,7 @@ export const engineFaults: Fault[] = [
       replace: 'sql`m.interval_seconds`',
     },
   ]),
-  ...faultsIn({ file: 'src/monitoring/engine/connectivity.ts', tests: noNetwork, needs: 'embedded' }, [
+  ...faultsIn({ file: 'src/monitoring/engine/connectivity.ts', tests: connectivity }, [
     {
       title: 'a lost network takes all monitors down',
       find: 'if (!this.#isSilent) return result;',
@@ -318,9 +320,43 @@ export const engineFaults: Fault[] = [
       find: 'const outageMs = 60_000;',
       replace: 'const outageMs = 600_000;',
     },
+    {
+      title: 'a reply does not end the silence',
+      find: 'at: new Date() };\n    this.#isSilent = false;',
+      replace: 'at: new Date() };',
+    },
+    {
+      title: 'a host that could not be asked counts as a reply',
+      find: 'if (result instanceof LocalFailure || !isReply(result)) throw',
+      replace: 'if (!(result instanceof LocalFailure) && !isReply(result)) throw',
+    },
+    { title: 'checks that fail together ask one by one', find: 'this.#asking ??= this', replace: 'this.#asking = this' },
+    {
+      title: 'a monitor that was never up counts as a server that became silent',
+      find: "...(claim.state.status === 'up' ? [claim] : [])",
+      replace: 'claim',
+    },
+    { title: 'all hosts are asked at once', find: '      await delay(index * nextHostMs);\n', replace: '' },
   ]),
-  ...faultsIn({ file: 'src/monitoring/engine/compared-monitors.ts', tests: noNetwork, needs: 'embedded' }, [
+  ...faultsIn({ file: 'src/monitoring/engine/compared-monitors.ts', tests: compared }, [
     { title: 'monitors that are down are asked as well', find: "    .where('c.status', '=', sql.lit('up'))\n", replace: '' },
+    { title: 'the host of the failed check is asked again', find: "    .where('c.host', '<>', host)\n", replace: '' },
+    { title: 'a user with many hosts decides for all others', find: 'partition by c.user_id order', replace: 'order' },
+    { title: 'the own monitors do not matter', find: "sql.lit(1000)).as('own')", replace: "sql.lit(0)).as('own')" },
+    { title: 'the monitors of others do not matter', find: "sql.lit(2000)).as('soon')", replace: "sql.lit(0)).as('soon')" },
+    { title: 'all other hosts are asked', find: '.limit(sql.lit(8))', replace: '.limit(sql.lit(80))' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: noNetwork }, [
+    {
+      title: 'without a network, an engine looks for due monitors as often as with one',
+      find: 'if (this.#connectivity.isSilent) return pauseOf(silentMs);',
+      replace: '',
+    },
+    {
+      title: 'a lost database while other hosts are searched is an internal error',
+      find: "error instanceof RetryLaterError ? new LocalFailure('the database is not available') : error",
+      replace: 'error',
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
     {
