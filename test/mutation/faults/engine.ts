@@ -240,14 +240,12 @@ export const engineFaults: Fault[] = [
       find: 'case when r.waits_for_turn then ${nextTurn(atMostAMinute)}',
       replace: 'case when false then ${nextTurn(atMostAMinute)}',
       tests: noNetwork,
-      needs: 'embedded',
     },
     {
       title: 'without a network, the time at which that began changes with every check',
       find: ' and ${isKnown} is not true\n',
       replace: '\n',
       tests: noNetwork,
-      needs: 'embedded',
     },
     {
       title: 'a suspension postpones running checks and monitors that are not overdue',
