@@ -108,6 +108,13 @@ describe('limits', () => {
     expect(header(['a=b; Domain=co.uk', 'c=d; Domain=shop.co.uk'])).toBe('c=d');
   });
 
+  test('a Secure cookie is for https, also on this machine', () => {
+    const cookies = new Cookies();
+    cookies.store(['a=b; Secure'], new URL('https://127.0.0.1/'));
+    expect(cookies.headerFor(new URL('http://127.0.0.1/'))).toBeUndefined();
+    expect(cookies.headerFor(new URL('https://127.0.0.1/'))).toBe('a=b');
+  });
+
   test('invalid cookies are ignored', () => {
     const invalid = ['', '=', ';', 'no-value', 'a=b; Domain=[', 'a=b; Path=__proto__; Domain=__proto__', '__proto__=x'];
     expect(header([...invalid, 'c=d'], new URL('http://[::1]/'))).toBe('__proto__=x; c=d');

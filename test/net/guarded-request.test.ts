@@ -439,6 +439,12 @@ describe('TLS', () => {
     await expectError(get(await startHttps(expired)), 'tls', 'TLS certificate expired on 2026-01-31');
   });
 
+  test('reports no date if the certificate of its issuer has expired', async () => {
+    const issuer = await createAuthority({ hasExpired: true });
+    trust(issuer);
+    await expectError(get(await startHttps(await issuer.issue('shop.example'))), 'tls', 'TLS certificate expired');
+  });
+
   test('rejects a certificate that is not valid yet', async () => {
     const year = 365 * 24 * 60 * 60 * 1000;
     const future = await authority.issue('shop.example', { from: new Date(Date.now() + year), to: new Date(Date.now() + 2 * year) });

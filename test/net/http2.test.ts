@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
@@ -9,6 +9,7 @@ import { type Authority, createAuthority, trust } from '../support/certificates.
 import {
   endlessHttp2Body,
   floodHttp2,
+  frame,
   type Http2Server,
   http2Attacks,
   startHttp2Server,
@@ -204,6 +205,21 @@ describe('a server that attacks the client with', () => {
     expect((await get(url, { maxBytes: 64 * 1024 })).body).toHaveLength(64 * 1024);
     await expect.poll(() => sent.length).toBe(1);
   });
+});
+
+test('a server that refuses HTTP/1.1 with GOAWAY gets the request over HTTP/2', async () => {
+  const inner = await startCleartext();
+  const server = await keep(
+    startTcpServer(host, (socket) => {
+      socket.once('data', (request) => {
+        if (!request.toString('latin1').startsWith('PRI * HTTP/2')) return socket.end(frame('goaway', Buffer.alloc(8)));
+        const upstream = connect(inner.port, host);
+        upstream.on('error', () => {}).write(request);
+        socket.pipe(upstream).pipe(socket);
+      });
+    }),
+  );
+  expect(await get(`http://shop.example:${server.port}/`)).toMatchObject({ status: 200 });
 });
 
 test('a server without ALPN that closes the connection is asked for HTTP/2 only if it chooses it', async () => {

@@ -15,8 +15,8 @@ const day = 24 * 60 * 60 * 1000;
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 /** Creates a certificate authority that issues certificates for host names and IP addresses. Each call creates a new one. */
-export async function createAuthority(): Promise<Authority> {
-  const validity = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() + 2 * day) };
+export async function createAuthority({ hasExpired = false } = {}): Promise<Authority> {
+  const validity = { notBefore: new Date(Date.now() - 2 * day), notAfter: new Date(Date.now() + (hasExpired ? -1 : 2) * day) };
   const keys = await newKeys();
   const own = await x509.X509CertificateGenerator.createSelfSigned({
     name: `CN=Test authority ${crypto.randomUUID()}`,

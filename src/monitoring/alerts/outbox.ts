@@ -113,12 +113,12 @@ export const markFailed = prepare((given: Lease & { reason: string }) =>
   updateLeased(given).set({ status: sql.lit('failed'), done_at: now, last_error: given.reason }),
 );
 
-/** Releases the lease. The alert is sent again after some time. */
+/** Releases the lease. The alert is sent again after some time, unless it was canceled during the attempt. */
 export const postpone = prepare((given: Lease & { reason: string; seconds: number }) =>
   updateLeased(given).set({
     next_attempt_at: sql`${now} + ${given.seconds}::float8 * interval '1 second'`,
     lease_token: null,
-    last_error: given.reason,
+    last_error: sql`case when status = 'pending' then ${given.reason} else last_error end`,
   }),
 );
 

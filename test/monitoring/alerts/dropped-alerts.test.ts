@@ -115,7 +115,7 @@ test('an attempt that fails after the monitor was paused is not repeated', async
   await user.api.put(path, { json: { is_active: false } });
   finish();
   await expect.poll(transactions, { timeout: 15_000 }).toBe(4);
-  expect(await readAlerts(user)).toMatchObject([{ kind: 'down', status: 'failed' }]);
+  expect(await readAlerts(user)).toEqual([{ kind: 'down', ...canceled }]);
 });
 
 test('pausing a monitor cancels a recovery only if nobody was told that the monitor was down; renaming it cancels nothing', async () => {
@@ -151,6 +151,44 @@ test('pausing a monitor cancels a recovery only if nobody was told that the moni
     { kind: 'down', ...canceled },
     { kind: 'recovered', ...canceled },
     { kind: 'down', status: 'failed', error: null, done: false },
+    { kind: 'recovered', ...canceled },
+  ]);
+});
+
+test('who was told of an outage is told of its end, but not others, and not of another one', async () => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const [told = 0, other = 0] = await Promise.all(
+    ['email', 'telegram'].map(async (type) => {
+      const json = receivers.providers[type as 'email' | 'telegram'];
+      return (await user.api.post('/api/providers', { json })).body.data.id as number;
+    }),
+  );
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId: told, count: 2 });
+    const [[first], [second]] = [
+      await em.execute<{ id: number }[]>('select min(incident_id) as id from alerts where user_id = ?', [user.id]),
+      await em.execute<{ id: number }[]>('select max(incident_id) as id from alerts where user_id = ?', [user.id]),
+    ];
+    await em.execute(`update alerts set status = 'sent' where incident_id = ?`, [first?.id], 'run');
+    for (const [incident, provider] of [
+      [first?.id, told],
+      [first?.id, other],
+      [second?.id, told],
+    ]) {
+      await em.execute(
+        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'recovered', 'S', 'B')`,
+        [user.id, incident, provider],
+        'run',
+      );
+    }
+  });
+  await user.api.put(path, { json: { is_active: false } });
+  expect(await readAlerts(user)).toMatchObject([
+    { kind: 'down', status: 'sent' },
+    { kind: 'down', ...canceled },
+    { kind: 'recovered', status: 'pending' },
+    { kind: 'recovered', ...canceled },
     { kind: 'recovered', ...canceled },
   ]);
 });

@@ -5,6 +5,7 @@ import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { startService, type TestService } from '../../support/service.ts';
+import { startTestClock } from '../../support/test-clock.ts';
 import { startWebServer } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -15,9 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function start(settings: Record<string, string> = {}) {
+function start(settings: Record<string, string> = {}, log = pino({ level: 'silent' })) {
   const { database } = service;
-  const log = pino({ level: 'silent' });
   return startEngine({ config: readConfig(settings), database, secretKeys: [Buffer.alloc(32, 1)], log, metrics: createMetrics() });
 }
 
@@ -59,6 +59,28 @@ test('asks the address of CONNECTIVITY_CHECK if a check gets no reply', async ()
   const engine = await start({ CONNECTIVITY_CHECK: `127.0.0.1:${asked.port}` });
   onTestFinished(() => engine.stop());
   await expect.poll(() => asked.connections, { timeout: 20_000 }).toBeGreaterThan(0);
+});
+
+test('warns once if no program can ping', async () => {
+  const { PATH } = process.env;
+  const clock = startTestClock();
+  onTestFinished(() => {
+    clock.stop();
+    process.env.PATH = PATH;
+  });
+  process.env.PATH = '/nonexistent';
+  const warnings: string[] = [];
+  const engine = await start({}, pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) }));
+  onTestFinished(() => engine.stop());
+  const user = await service.createUser();
+  const { id } = await createMonitor(user, { type: 'ping', url: '93.184.215.14' });
+  const run = (statement: string) => service.database.asEngine((em) => em.execute<{ failures: number }[]>(statement, [id]));
+  for (const expected of [1, 2]) {
+    await run('update monitors set next_check_at = app_now() where id = ?');
+    while ((await run('select failures from monitors where id = ?'))[0]?.failures !== expected) await clock.pass(500);
+    await clock.pass(11_000); // The next check looks for a program again.
+  }
+  expect(warnings).toEqual(['Neither fping nor ping can be used on this machine: all ping monitors fail']);
 });
 
 test('says that checks do not run when their loop does not turn', async () => {

@@ -349,4 +349,14 @@ export const databaseFaults: Fault[] = [
       replace: '      if (!connected) return;\n',
     },
   ]),
+  ...faultsIn({ file: 'src/db/pipelined-transaction.ts', tests: ['test/db/pipelined-transaction.test.ts'] }, [
+    { title: 'the engine reads and writes as a request', find: '[begin, ...first]', replace: '[begin]' },
+    { title: 'nothing is committed', find: 'await send([commit])', replace: 'await send([rollback])' },
+    { title: 'what failed is committed', find: 'await send([rollback])', replace: 'await send([commit])' },
+    {
+      title: 'a connection is used again although it is unknown which statements it has prepared',
+      find: 'if (query.preparesStatements) isUsable = false;',
+      replace: '',
+    },
+  ]),
 ];

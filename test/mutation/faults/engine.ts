@@ -481,6 +481,12 @@ export const engineFaults: Fault[] = [
       replace: 'startRetention([]',
     },
     {
+      title: 'every search for a program that can ping is logged',
+      find: 'if (!found && couldPing)',
+      replace: 'if (!found)',
+      tests: ['test/monitoring/engine/start-engine.test.ts > warns once'],
+    },
+    {
       title: 'a worker is ready although its loop does not turn',
       find: "if (!engine.isAlive) return 'the loop that runs checks does not turn';",
       replace: '',

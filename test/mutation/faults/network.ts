@@ -44,6 +44,11 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/net/connection.ts', tests: guarded }, [
     { title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0', find: 'rejectUnauthorized: true, //', replace: '//' },
+    {
+      title: 'the date of a valid certificate is reported if that of its issuer has expired',
+      find: ' || !(expiry.getTime() < Date.now())',
+      replace: '',
+    },
     { title: 'a name is resolved again after its addresses were checked', find: '      lookup: fixedLookup(addresses),\n', replace: '' },
     {
       title: 'the certificate of an address is checked for no name',
@@ -61,6 +66,12 @@ export const networkFaults: Fault[] = [
     { title: 'endless informational responses are read', find: 'if (++informationalResponses > max', replace: 'if (0 > max' },
     { title: 'connections stay open', find: '    connection.socket.destroy();\n', replace: '' },
     { title: 'a POST that was sent is repeated', find: 'if (body !== undefined) return false;', replace: '', tests: http2 },
+    {
+      title: 'servers that answer with GOAWAY are down',
+      find: '(type === settings || type === goaway)',
+      replace: 'type === settings',
+      tests: http2,
+    },
     { title: 'servers of HTTP/2 without TLS are down', find: 'if (rawPacket) return isHttp2Frame(rawPacket);', replace: '', tests: http2 },
   ]),
   ...faultsIn({ file: 'src/net/http2.ts', tests: http2 }, [
@@ -81,6 +92,11 @@ export const networkFaults: Fault[] = [
     { title: 'there can be any number of cookies', find: 'if (++this.#received > maxCookies) return;', replace: '' },
     { title: 'a cookie can be of any size', find: 'if (Buffer.byteLength(cookie) > maxCookieBytes) continue;', replace: '' },
     { title: 'the cookie header can be of any size', find: 'if (Buffer.byteLength(longer) <= maxHeaderBytes)', replace: 'if (longer)' },
+    {
+      title: 'a Secure cookie is sent without TLS on this machine',
+      find: 'allowSecureOnLocal: false',
+      replace: 'allowSecureOnLocal: true',
+    },
   ]),
   ...faultsIn({ file: 'src/net/resolve.ts', tests: guarded }, [
     { title: 'a name with one public and one private address is allowed', find: 'addresses.every(', replace: 'addresses.some(' },
