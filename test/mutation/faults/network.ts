@@ -77,6 +77,11 @@ export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/net/http2.ts', tests: http2 }, [
     { title: 'connections over HTTP/2 stay open', find: '    meter.destroy();\n    socket.destroy();\n', replace: '' },
     {
+      title: 'a server that ends the connection with its response ends the process',
+      find: '    meter.destroy();\n    socket.destroy();\n',
+      replace: '    session.destroy();\n    socket.destroy();\n',
+    },
+    {
       title: 'a server can send frames without end',
       find: 'if (socket.bytesRead > maxConnectionBytes)',
       replace: 'if (socket.bytesRead < 0)',
