@@ -7,7 +7,7 @@ const files = ['concurrent-claims', 'database-outages', 'embedded-database', 'em
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
-    include: files.map((file) => `test/faults/${file}.test.ts`),
+    include: ['test/faults/**/*.long.test.ts', ...files.map((file) => `test/faults/${file}.test.ts`)],
     globalSetup: 'test/support/global-setup.ts',
     env: { LONG_TESTS: '1' },
     hookTimeout: 60_000,

@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ['test/faults/**/*.test.ts'],
+    exclude: ['test/faults/**/*.long.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
     reporters: ['default', new GuaranteeTable(23), new RunRecorder()],
     hookTimeout: 60_000,
