@@ -187,7 +187,7 @@ test('while the address of CONNECTIVITY_CHECK is silent, one silent monitor is e
   const full = await startFullServer('127.0.0.1');
   onTestFinished(() => void full.close());
   const address = { host: '127.0.0.1', port: full.port };
-  expect(await judge(connectivityWith([], { address }))).toBeInstanceOf(NoNetwork);
   names.set('b.example', '127.0.0.1');
-  expect(await judge(connectivityWith(['b.example'], { address }))).toBe(noReply);
+  const judged = [connectivityWith([], { address }), connectivityWith(['b.example'], { address })].map((each) => judge(each));
+  expect(await Promise.all(judged)).toEqual([expect.any(NoNetwork), noReply]);
 });
