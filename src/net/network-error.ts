@@ -10,6 +10,8 @@ export type NetworkErrorKind =
   | 'tls'
   | 'redirect'
   | 'protocol'
+  /** This machine is not able to send such a request until its operator changes that. */
+  | 'not_sent'
   /** This machine has no resources for the request. It was not sent, so this says nothing about the target. */
   | 'local';
 

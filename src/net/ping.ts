@@ -58,7 +58,7 @@ export class Pinger {
 
   async #pingAll(addresses: string[]): Promise<Awaited<ReturnType<Ping>>> {
     const ping = (await this.#found.ping) ?? (await this.#findAgain());
-    if (!ping) throw new NetworkError('unreachable', 'this service cannot ping: neither fping nor ping works here');
+    if (!ping) throw new NetworkError('not_sent', 'this service cannot ping: neither fping nor ping works here');
     return ping(addresses, requestCount).catch(async (error) => {
       const other = await this.#findAgain();
       if (other === ping) throw error;
@@ -101,7 +101,7 @@ async function pingWithPing(addresses: string[], requests: number): Promise<Map<
 
 /** The output contains the addresses of several users, so only the operator sees it. */
 function programFailed(program: string, output: string): NetworkError {
-  return new NetworkError('unreachable', `${program} failed on this machine`, { cause: new Error(output.slice(0, 200)) });
+  return new NetworkError('not_sent', `${program} failed on this machine`, { cause: new Error(output.slice(0, 200)) });
 }
 
 /** Only IP addresses become arguments, so that nothing can be taken for an option. */

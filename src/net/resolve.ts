@@ -1,6 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { closeSync, openSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
+import { devNull } from 'node:os';
 import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
 import { lookUpInHostsFile } from './hosts-file.ts';
 import { NetworkError, toNetworkError } from './network-error.ts';
@@ -52,8 +54,18 @@ export async function lookUpAll(hostname: string, resolver = currentResolver()):
   const addresses = [...withFamily(ipv4, 4), ...withFamily(ipv6, 6)];
   if (addresses.length > 0) return addresses;
   const reasons = results.map((result) => result.status === 'rejected' && result.reason);
+  if (reasons.some((reason) => reason.code === 'ECONNREFUSED')) assertFileCanBeOpened();
   const [message] = failures.find(([, ...codes]) => reasons.some((reason) => codes.includes(reason.code))) ?? [];
   throw message === undefined ? toNetworkError(reasons.find(Boolean)) : new NetworkError('dns', message);
+}
+
+/** A resolver reports a lack of open files as a refused connection. */
+function assertFileCanBeOpened(): void {
+  try {
+    closeSync(openSync(devNull, 'r'));
+  } catch (error) {
+    throw toNetworkError(error);
+  }
 }
 
 const newResolver = () => new Resolver({ timeout: 2500, tries: 2 });

@@ -11,20 +11,26 @@ export async function repliesToTcp({ host, port }: TcpAddress, timeoutMs: number
   const interrupted = new Promise<never>((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }));
   // Not with getaddrinfo, which would block a thread as long as DNS is silent.
   const resolved = await Promise.race([resolveHost(host, { allow: anywhere.allow }), interrupted]).catch(() => []);
-  const replies = await Promise.all(resolved.map(({ address }) => repliesAt(address, port, deadline)));
-  return replies.includes(true);
+  // The other addresses of a host may be silent, such as those of IPv6 on a machine without it.
+  const replies = resolved.map(({ address }) => replyFrom(address, port, deadline));
+  return Promise.any(replies).then(
+    () => true,
+    () => false,
+  );
 }
 
-function repliesAt(host: string, port: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
+/** Rejects if there is none. */
+function replyFrom(host: string, port: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal });
     socket.once('connect', () => {
       socket.destroy();
-      resolve(true);
+      resolve();
     });
     socket.once('error', (error) => {
       const converted = toNetworkError(error);
-      resolve(converted instanceof NetworkError && converted.isReply);
+      if (converted instanceof NetworkError && converted.isReply) resolve();
+      else reject(error);
     });
   });
 }

@@ -135,7 +135,7 @@ guarantee(17, 'Private addresses are rejected for checks and webhooks in every s
 });
 
 const ipv6 = ['::', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:0:4136:e378:8000:63bf:3fff:fdd2', 'fd00:ec2::254'];
-const notAllowed = { up: false, cause: 'address not allowed: it is private, local or reserved', statusCode: null, noReply: true };
+const notAllowed = { up: false, cause: 'address not allowed: it is private, local or reserved', statusCode: null, reply: 'not_asked' };
 
 /** Sends no echo requests, and records the addresses that they would go to. */
 const pingRecorder = {

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
 import type { Net } from '../../src/net/resolve.ts';
@@ -250,6 +250,7 @@ describe('a server that does not wait for the client and ends the connection', (
     const exceptions: unknown[] = [];
     const onException = (error: unknown) => exceptions.push(error);
     process.on('uncaughtException', onException);
+    onTestFinished(() => void process.off('uncaughtException', onException));
     const server = createServer({ ...(await authority.issue('shop.example')), ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => {}).write(settings);
       socket.end(last);
@@ -261,7 +262,6 @@ describe('a server that does not wait for the client and ends the connection', (
       expect(await get(`https://shop.example:${port}/`).catch((error: unknown) => error)).toMatchObject(expected);
     }
     await new Promise(setImmediate);
-    process.off('uncaughtException', onException);
     expect(exceptions).toEqual([]);
   });
 });

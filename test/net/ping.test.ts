@@ -42,7 +42,7 @@ test.each([
   const results = await Promise.all(['192.0.2.1', '192.0.2.2'].map((address) => pinger.ping(address).catch((error: unknown) => error)));
   for (const result of results) {
     expect(result).toBeInstanceOf(NetworkError);
-    expect(result).toMatchObject({ kind: 'unreachable', message: expect.not.stringMatching(/192\.0\.2|kill/) });
+    expect(result).toMatchObject({ kind: 'not_sent', message: expect.not.stringMatching(/192\.0\.2|kill/) });
   }
 });
 
@@ -96,7 +96,7 @@ describe('Pinger', () => {
 
   test('throws an error if this machine cannot ping', async () => {
     await expect(new Pinger(async () => undefined).ping('192.0.2.1')).rejects.toMatchObject({
-      kind: 'unreachable',
+      kind: 'not_sent',
       message: 'this service cannot ping: neither fping nor ping works here',
     });
   });
@@ -109,7 +109,7 @@ describe('Pinger', () => {
       async (addresses) =>
         new Map(addresses.map((address) => [address, ms]));
     let [first, found]: [Ping, Ping | undefined] = [pings(1), undefined];
-    const gone = async () => Promise.reject(new NetworkError('unreachable', 'fping failed on this machine'));
+    const gone = async () => Promise.reject(new NetworkError('not_sent', 'fping failed on this machine'));
     const pinger = new Pinger(async () => found ?? undefined);
     const ping = () => pinger.ping('192.0.2.1').catch(({ message }) => message);
     expect(await ping()).toMatch('neither fping nor ping works here');

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { lookUpAll } from '../../src/net/resolve.ts';
 import { startDnsServer } from '../support/dns-server.ts';
@@ -68,4 +70,25 @@ test('a DNS server that cannot be reached does not respond', async () => {
   const unreachable = new Resolver({ timeout: 1000, tries: 1 });
   unreachable.setServers(['127.0.0.1:1']);
   await expect(lookUpAll('shop.example', unreachable)).rejects.toMatchObject({ kind: 'dns', message: 'DNS lookup failed: no response' });
+});
+
+test('a lack of open files, which the resolver reports as a refused connection, is a local error', () => {
+  const script = `
+    import { openSync } from 'node:fs';
+    import { Resolver } from 'node:dns/promises';
+    import { lookUpAll } from '${join(import.meta.dirname, '../../src/net/resolve.ts')}';
+    const resolver = new Resolver({ timeout: 100, tries: 1 });
+    resolver.setServers(['127.0.0.1:1']);
+    const kinds = [];
+    const lookUp = () => lookUpAll('shop.example', resolver).catch(({ kind }) => kinds.push(kind));
+    await lookUp();
+    try {
+      for (;;) openSync('/dev/null');
+    } catch {}
+    await lookUp();
+    console.log(kinds.join());
+  `;
+  const command = 'ulimit -n 100; exec "$0" --no-warnings --input-type=module -e "$1"';
+  const { stdout, stderr } = spawnSync('sh', ['-c', command, process.execPath, script], { encoding: 'utf8', timeout: 30_000 });
+  expect([stdout, stderr]).toEqual(['dns,local\n', '']);
 });

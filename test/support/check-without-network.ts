@@ -8,7 +8,11 @@ import { checkHttp, checkPing } from './checks.ts';
 
 function print(target: string, result: CheckResult | LocalFailure) {
   const outcome =
-    result instanceof LocalFailure ? 'local failure' : result.up ? 'up' : `${result.noReply ? 'no reply' : 'a reply'}: ${result.cause}`;
+    result instanceof LocalFailure
+      ? 'local failure'
+      : result.up
+        ? 'up'
+        : `${result.reply === 'none' ? 'no reply' : 'a reply'}: ${result.cause}`;
   console.log(`${target} ${outcome}`);
 }
 

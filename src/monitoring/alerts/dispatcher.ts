@@ -16,7 +16,7 @@ import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { chooseProviders } from './choose-providers.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased, selectNextAttempt } from './due-alerts.ts';
 import { countMessage, type ReachedLimit } from './message-limits.ts';
-import { markCounted, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
+import { cancelRecovery, markCounted, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -131,12 +131,12 @@ export class Dispatcher {
       log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.limit }, 'Alert suppressed by a limit');
       return;
     }
-    if (!provider) return;
+    if (!provider) return void (await this.#withDatabase((query) => query(cancelRecovery(alert))));
     await asTrace(tracer, `alert ${provider.providerType}`, { 'sitekeeper.alert_id': alert.id }, async (addAttributes) => {
       const { outcome, mark } = await this.#deliver(alert, provider);
       addAttributes({ 'sitekeeper.outcome': outcome, 'error.type': outcome === 'sent' ? undefined : outcome });
       metrics.alerts.inc({ channel: provider.providerType, outcome });
-      await this.#withDatabase((query) => query(mark));
+      await this.#withDatabase((query) => query(...(outcome === 'sent' ? [mark] : [mark, cancelRecovery(alert)])));
     });
   }
 

@@ -49,6 +49,8 @@ export async function queueAlerts(query: Query, kind: AlertKind, alerts: NewAler
   return queued.length;
 }
 
+const canceledError = 'not sent: the monitor was paused or its target changed';
+
 /**
  * Cancels the alerts of a monitor that was reset. If somebody was told that it is down, or is being told, and it has recovered before
  * the reset, they are still told so. An attempt that is running ends, and records its outcome.
@@ -58,7 +60,7 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
     .updateTable('alerts as a')
     .from('incidents as i')
     .innerJoin('monitors as m', 'm.id', 'i.monitor_id')
-    .set({ status: sql.lit('failed'), done_at: now, last_error: 'not sent: the monitor was paused or its target changed' })
+    .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
     .where('m.id', '=', monitorId)
     .where(sql<boolean>`m.status in ('pending', 'paused')`)
     .whereRef('a.incident_id', '=', 'i.id')
@@ -73,7 +75,7 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
               .whereRef('down.incident_id', '=', 'a.incident_id')
               .whereRef('down.provider_id', '=', 'a.provider_id')
               .where('down.kind', '=', sql.lit('down'))
-              .where(sql<boolean>`(down.status = 'sent' or down.lease_token is not null)`),
+              .where(sql<boolean>`(down.status = 'sent' or down.status = 'pending' and down.lease_token is not null)`),
           ),
         ]),
       ),
@@ -109,8 +111,27 @@ export const markCounted = prepare((lease: Lease) => updateLeased(lease).set({ c
 
 export const markSent = prepare((lease: Lease) => updateLeased(lease).set({ status: sql.lit('sent'), done_at: now, last_error: null }));
 
+/** An alert that was canceled during the attempt keeps the reason. */
+const failedBecause = (reason: string) => sql<string | null>`case when status = 'pending' then ${reason} else last_error end`;
+
 export const markFailed = prepare((given: Lease & { reason: string }) =>
-  updateLeased(given).set({ status: sql.lit('failed'), done_at: now, last_error: given.reason }),
+  updateLeased(given).set({ status: sql.lit('failed'), done_at: now, last_error: failedBecause(given.reason) }),
+);
+
+/** If a down alert was canceled and not sent, nobody is told of the recovery either. */
+export const cancelRecovery = prepare(({ id }: { id: number }) =>
+  db
+    .updateTable('alerts as a')
+    .from('alerts as down')
+    .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
+    .where('down.id', '=', id)
+    .where('down.kind', '=', sql.lit('down'))
+    .where('down.status', '=', sql.lit('failed'))
+    .where('down.last_error', '=', canceledError)
+    .whereRef('a.incident_id', '=', 'down.incident_id')
+    .whereRef('a.provider_id', '=', 'down.provider_id')
+    .where('a.kind', '=', sql.lit('recovered'))
+    .where('a.status', '=', sql.lit('pending')),
 );
 
 /** Releases the lease. The alert is sent again after some time, unless it was canceled during the attempt. */
@@ -118,7 +139,7 @@ export const postpone = prepare((given: Lease & { reason: string; seconds: numbe
   updateLeased(given).set({
     next_attempt_at: sql`${now} + ${given.seconds}::float8 * interval '1 second'`,
     lease_token: null,
-    last_error: sql`case when status = 'pending' then ${given.reason} else last_error end`,
+    last_error: failedBecause(given.reason),
   }),
 );
 

@@ -16,8 +16,16 @@ export interface CheckTarget {
 
 export type CheckResult =
   | { up: true; responseTimeMs: number }
-  /** `responseTimeMs` is absent if there was no response. Without even a reply, such as a refused connection, `noReply` is true. */
-  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number; noReply?: true };
+  /** `responseTimeMs` is absent if there was no response. `reply` is absent if the check ended with a reply. */
+  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number; reply?: MissingReply };
+
+/**
+ * What is known about the network if a check did not end with a reply. A refused connection is a reply.
+ * - `none`: nothing came back.
+ * - `earlier`: there was one, such as an accepted connection, and then nothing until the check timed out.
+ * - `not_asked`: the target was not asked, because it must not be or this machine is not able to.
+ */
+export type MissingReply = 'none' | 'earlier' | 'not_asked';
 
 /** The network as checks see it. */
 export interface CheckDeps {

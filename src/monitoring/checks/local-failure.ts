@@ -1,5 +1,5 @@
 import { NetworkError } from '../../net/network-error.ts';
-import type { CheckResult } from '../checks/check.ts';
+import type { CheckResult, MissingReply } from '../checks/check.ts';
 
 /** A check could not run because of this machine or its network. That says nothing about the monitor, so no result is recorded. */
 export class LocalFailure extends Error {}
@@ -11,6 +11,12 @@ export class LocalFailure extends Error {}
 export function classifyFailure(error: unknown, hasReplied = false): CheckResult | LocalFailure {
   if (!(error instanceof NetworkError)) throw error;
   if (error.kind === 'local') return new LocalFailure(error.message, { cause: error.cause });
-  const noReply = !hasReplied && !error.isReply;
-  return { up: false, cause: error.message, statusCode: null, ...(noReply && { noReply }) };
+  const reply = missingReply(error, hasReplied);
+  return { up: false, cause: error.message, statusCode: null, ...(reply && { reply }) };
+}
+
+function missingReply({ kind, isReply }: NetworkError, hasReplied: boolean): MissingReply | undefined {
+  if (kind === 'timeout' || (hasReplied && !isReply)) return 'earlier';
+  if (kind === 'address_not_allowed' || kind === 'not_sent') return 'not_asked';
+  return isReply ? undefined : 'none';
 }

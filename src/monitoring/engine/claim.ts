@@ -100,8 +100,11 @@ function mayHaveMore(shares: Share[], claims: Claim[]): boolean {
   });
 }
 
-/** Failures that were not confirmed in time, because no check ran, say nothing about the present. */
-const hasExpired = sql<boolean>`(m.status <> 'down' and m.last_checked_at < ${now} - (m.interval_seconds + 60) * interval '1 second')`;
+/**
+ * Failures from before a time without checks say nothing about the present. What counts is when the check was due: one that is only
+ * late, because the process or the host is busy, still confirms them.
+ */
+const hasExpired = sql<boolean>`(m.status <> 'down' and m.last_checked_at < n.due_at - (m.interval_seconds + 60) * interval '1 second')`;
 
 export interface Share {
   userId: number;

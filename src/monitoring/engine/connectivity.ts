@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveHost } from '../../net/resolve.ts';
 import { repliesToTcp, type TcpAddress } from '../../net/tcp-probe.ts';
-import type { CheckDeps, CheckResult } from '../checks/check.ts';
+import type { CheckDeps, CheckResult, MissingReply } from '../checks/check.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkOf } from '../checks/registry.ts';
 import type { Claim } from './claim.ts';
@@ -22,7 +22,7 @@ interface ConnectivityDeps extends CheckDeps {
   /** What the operator has named as always reachable (CONNECTIVITY_CHECK). */
   address?: TcpAddress | undefined;
   /** Finds monitors of other hosts that are up. */
-  findUp(claim: Claim): Promise<ComparedMonitor[]>;
+  findUp(claim: Pick<Claim, 'userId' | 'host'>): Promise<ComparedMonitor[]>;
 }
 
 /** A silence that lasts this long is reported to the owners of monitors. */
@@ -44,32 +44,36 @@ export class Connectivity {
   readonly #deps: ConnectivityDeps;
   /** Before the start, nothing is known. */
   #lastReply = { ms: performance.now() - recentMs, at: new Date() };
-  /** Whether the hosts that were asked last have all been silent, and nothing has replied since. */
-  #isSilent = false;
+  /** When the hosts that were asked last were all silent. */
+  #silentMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<boolean> | undefined;
 
   constructor(deps: ConnectivityDeps) {
     this.#deps = deps;
   }
 
+  /** Whether the hosts that were asked last have all been silent, and nothing has replied since. */
   get isSilent(): boolean {
-    return this.#isSilent;
-  }
-
-  /** A host has replied, with whatever it was. */
-  replied() {
-    this.#lastReply = { ms: performance.now(), at: new Date() };
-    this.#isSilent = false;
+    return this.#silentMs > this.#lastReply.ms;
   }
 
   /** Returns the result of a check that started at this time, unless the network is to blame for it. */
   async judge(claim: Claim, result: CheckResult, startedMs: number): Promise<CheckResult | LocalFailure> {
-    if (isReply(result)) this.replied();
+    const reply = replyOf(result);
+    if (reply === 'not_asked') return result;
+    if (reply !== 'none') this.#replied(reply, startedMs);
     if (this.#lastReply.ms > startedMs - recentMs) return result;
     // Nobody is alerted of a monitor that is down already, so no other host is asked on its behalf.
-    if (claim.state.status !== 'down') this.#isSilent = !(await this.#someHostReplies(claim));
-    if (!this.#isSilent) return result;
+    if (claim.state.status !== 'down') this.#silentMs = (await this.#someHostReplies(claim)) ? Number.NEGATIVE_INFINITY : performance.now();
+    if (!this.isSilent) return result;
     return new NoNetwork(performance.now() - this.#lastReply.ms >= outageMs ? this.#lastReply.at : undefined);
+  }
+
+  /** A host has replied, with whatever it was. If it was silent afterwards, only the start of the check is certain. */
+  #replied(when: 'now' | 'earlier', startedMs: number) {
+    const nowMs = performance.now();
+    const ms = when === 'now' ? nowMs : startedMs;
+    if (ms > this.#lastReply.ms) this.#lastReply = { ms, at: new Date(Date.now() - (nowMs - ms)) };
   }
 
   /** Checks that fail together ask together. */
@@ -84,41 +88,49 @@ export class Connectivity {
     const { address, findUp } = this.#deps;
     const startedMs = performance.now();
     if (address && (await repliesToTcp(address, probeTimeoutMs))) {
-      this.replied();
+      this.#replied('now', startedMs);
       return true;
     }
-    const compared = await findUp(claim);
-    const stopped = [...compared, ...(claim.state.status === 'up' ? [claim] : [])];
-    const servers = this.#countServers(stopped); // It runs meanwhile.
+    const wasUp = claim.state.status === 'up';
+    // A monitor that was never up may be the second one of a host that was.
+    const compared = await findUp(wasUp ? claim : { ...claim, host: '' });
+    const servers = this.#findServers([claim, ...compared]); // It runs meanwhile.
     const someReplied = () => this.#lastReply.ms >= startedMs;
-    await this.#awaitReply(compared, someReplied);
+    const silent = await this.#findSilent(compared, someReplied);
+    const serverOf = await servers;
     if (someReplied()) return true;
-    return address === undefined && (await servers) < silentServers; // So few may be down at the same time.
+    const stopped = new Set([...silent, ...(wasUp ? [claim] : [])].map(({ host }) => serverOf.get(host)));
+    return address === undefined && stopped.size < silentServers; // So few may be down at the same time.
   }
 
-  /** Resolves with the first reply, or when there is none. */
-  async #awaitReply(monitors: ComparedMonitor[], someReplied: () => boolean) {
-    const checks = monitors.map(async ({ type, ...target }, index) => {
+  /** Returns the monitors that got no reply. It does not wait for all of them once there is one. */
+  async #findSilent(monitors: ComparedMonitor[], someReplied: () => boolean): Promise<ComparedMonitor[]> {
+    const silent: ComparedMonitor[] = [];
+    const checks = monitors.map(async (monitor, index) => {
       await delay(index * nextHostMs);
       if (someReplied()) return;
-      const result = await checkOf(type).run(target, this.#deps);
-      if (result instanceof LocalFailure || !isReply(result)) throw new Error('no reply');
-      this.replied();
+      const startedMs = performance.now();
+      const result = await checkOf(monitor.type).run(monitor, this.#deps);
+      const reply = result instanceof LocalFailure ? 'not_asked' : replyOf(result);
+      if (reply === 'none') silent.push(monitor);
+      if (reply === 'none' || reply === 'not_asked') throw new Error('no reply');
+      this.#replied(reply, startedMs);
     });
     await Promise.any(checks).catch(() => {});
+    return silent;
   }
 
-  /** Counts names of the same server once, and names of the same domain that are not resolved: they go down together. */
-  async #countServers(monitors: { host: string }[]): Promise<number> {
+  /** Maps hosts to servers: names of one server have one, and so have names of one domain that are not resolved. They go down together. */
+  async #findServers(monitors: { host: string }[]): Promise<Map<string, string>> {
     const { getDomain } = await import('tldts');
-    const servers = monitors.map(async ({ host }) => {
+    const servers = monitors.map(async ({ host }): Promise<[string, string]> => {
       const addresses = await Promise.race([resolveHost(host, this.#deps.net), delay(resolveMs, [])]).catch(() => []);
-      return addresses.map(({ address }) => address).sort()[0] ?? getDomain(host) ?? host;
+      return [host, addresses.map(({ address }) => address).sort()[0] ?? getDomain(host) ?? host];
     });
-    return new Set(await Promise.all(servers)).size;
+    return new Map(await Promise.all(servers));
   }
 }
 
-function isReply(result: CheckResult): boolean {
-  return result.up || !result.noReply;
+function replyOf(result: CheckResult): MissingReply | 'now' {
+  return result.up ? 'now' : (result.reply ?? 'now');
 }

@@ -94,7 +94,10 @@ export class Engine {
   async #iterate(): Promise<Pause> {
     try {
       if (this.#mustSpread || this.#suspension.wasSuspended()) {
-        await this.#transaction((query) => query(spreadOverdue({})));
+        await spreadOverdue(
+          (work) => this.#transaction(work),
+          () => this.#loop.isStopped,
+        );
         this.#mustSpread = false;
         this.#suspension.acknowledge();
       }
@@ -197,7 +200,7 @@ export class Engine {
     });
   }
 
-  #findUp(claim: Claim): Promise<ComparedMonitor[]> {
+  #findUp(claim: Pick<Claim, 'userId' | 'host'>): Promise<ComparedMonitor[]> {
     return this.#transaction((query) => findComparedMonitors(query, claim)).catch((error) => {
       throw error instanceof RetryLaterError ? new LocalFailure('the database is not available') : error;
     });

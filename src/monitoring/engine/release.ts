@@ -11,13 +11,40 @@ import { atMostAMinute, nextTurn } from './schedule.ts';
 
 const db = tables<typeof MonitorEntity>();
 
-/** After a start or a suspension many monitors may be overdue. Each waits for its turn, instead of all being checked at once. */
-export const spreadOverdue = prepare(() =>
-  db
+const spreadBatch = 5000;
+
+const selectOverdueSince = prepare(() => db.selectNoFrom(sql<Date>`app_now() - interval '5 seconds'`.as('since')));
+
+const spreadMonitors = prepare(({ since }: { since: Date }) => {
+  const overdue = db
+    .selectFrom('monitors')
+    .select('id')
+    .where('next_check_at', '<', since)
+    .orderBy('next_check_at')
+    .limit(sql.lit(spreadBatch))
+    .forUpdate()
+    .skipLocked();
+  return db
     .updateTable('monitors as m')
     .set({ next_check_at: nextTurn(atMostAMinute) })
-    .where('m.next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`),
-);
+    .where(sql<boolean>`m.id = any (array(${overdue}))`)
+    .returning('m.id');
+});
+
+/**
+ * After a start or a suspension many monitors may be overdue. Each waits for its turn, instead of all being checked at once. Millions
+ * would take longer than a statement may take, so each batch has its own transaction.
+ */
+export async function spreadOverdue(
+  transaction: <T>(work: (query: Query) => Promise<T>) => Promise<T>,
+  isStopped: () => boolean,
+): Promise<void> {
+  const [[{ since } = { since: new Date(0) }]] = await transaction((query) => query(selectOverdueSince({})));
+  for (let count = spreadBatch; count === spreadBatch && !isStopped(); ) {
+    const [spread] = await transaction((query) => query(spreadMonitors({ since })));
+    count = spread.length;
+  }
+}
 
 export interface ReleasedClaim {
   claim: Pick<Claim, 'id' | 'token'>;
@@ -32,7 +59,7 @@ export interface ReleasedClaim {
 const showsFailure = sql<boolean>`(r.reason is not null and (r.since is not null or m.status = 'pending' and m.failures = 0
   or m.last_checked_at < app_now() - (m.interval_seconds + 60) * interval '1 second'))`;
 /** Without a network, the time at which that began stays, although other processes may have noticed it later. */
-const isKnown = sql<boolean>`(r.since is not null and m.last_error like 'not checked since %: ' || r.reason)`;
+const isKnown = sql<boolean>`(m.last_error like 'not checked since %: ' || r.reason)`;
 const shownError = sql<string | null>`case when ${showsFailure} and ${isKnown} is not true
   then 'not checked' || coalesce(' since ' || r.since, '') || ': ' || r.reason else m.last_error end`;
 

@@ -62,9 +62,9 @@ async function dropSecondAlert(user: TestUser, drop: (ids: Ids) => Promise<unkno
   await drop({ providerId, monitorId });
   receivers.telegram.script = respond;
   finish();
-  // The attempt is recorded, the second alert is not found, and the dispatcher looks for others. If it sent the second alert, it
-  // would have done so before its fifth transaction, which would record that.
-  await expect.poll(transactions, { timeout: 15_000 }).toBe(5);
+  // The attempt is recorded, the second alert is not found, its recovery is canceled, and the dispatcher looks for others. If it sent
+  // the second alert, it would have done so before its fifth transaction, which would record that.
+  await expect.poll(transactions, { timeout: 15_000 }).toBe(6);
   expect(receivers.telegram.requests.length).toBe(before + 1);
 }
 
@@ -97,6 +97,41 @@ test.each([
     { kind: 'down', status: 'sent', error: null, done: true },
     { kind: 'down', ...canceled },
   ]);
+});
+
+test.each([
+  ['fails', 503, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
+  ['succeeds', 200, { kind: 'down', status: 'sent' }, { kind: 'recovered', status: 'sent' }],
+])('if the attempt that was running when the monitor was paused %s, the recovery follows it', async (_, status, ...expected) => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
+  const respond = receivers.telegram.script;
+  onTestFinished(() => {
+    receivers.telegram.script = respond;
+  });
+  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
+  receivers.telegram.script = (request, response) =>
+    finishAttempt(() => (status === 200 ? respond(request, response) : response.writeHead(status).end()));
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId, count: 1 });
+    await em.execute(
+      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+       select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
+      [providerId],
+      'run',
+    );
+  });
+  startDispatcher();
+  const finish = await attempted;
+  receivers.telegram.script = respond;
+  await user.api.put(path, { json: { is_active: false } });
+  expect(await readAlerts(user)).toMatchObject([
+    { kind: 'down', ...canceled },
+    { kind: 'recovered', status: 'pending' },
+  ]);
+  finish();
+  await expect.poll(() => readAlerts(user), { timeout: 15_000 }).toMatchObject(expected);
 });
 
 test('an attempt that fails after the monitor was paused is not repeated', async () => {
@@ -132,7 +167,13 @@ test('pausing a monitor cancels a recovery only if nobody was told that the moni
         [providerId],
         'run',
       );
-      await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'down'`, [down, providerId], 'run');
+      // The attempt that failed has left its token.
+      const token = down === 'pending' ? null : 1;
+      await em.execute(
+        `update alerts set status = ?, lease_token = ? where provider_id = ? and kind = 'down'`,
+        [down, token, providerId],
+        'run',
+      );
     });
   }
   const kept = { kind: 'recovered', status: 'pending', error: null, done: false };

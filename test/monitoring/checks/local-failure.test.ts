@@ -16,8 +16,18 @@ test('an error of the target is a failure of the monitor', () => {
   });
 });
 
-test.each(['dns', 'unreachable', 'address_not_allowed'] as const)('with an error of the kind %s, there was no reply', (kind) => {
-  expect(classifyFailure(new NetworkError(kind, 'message'))).toEqual({ up: false, cause: 'message', statusCode: null, noReply: true });
+test.each([
+  ['dns', false, 'none'],
+  ['unreachable', false, 'none'],
+  ['unreachable', true, 'earlier'],
+  ['timeout', false, 'earlier'],
+  ['timeout', true, 'earlier'],
+  ['address_not_allowed', false, 'not_asked'],
+  ['address_not_allowed', true, 'earlier'],
+  ['not_sent', false, 'not_asked'],
+] as const)('the reply before an error of the kind %s (after a response: %s) is %s', (kind, hasReplied, reply) => {
+  const error = new NetworkError(kind, 'message');
+  expect(classifyFailure(error, hasReplied)).toEqual({ up: false, cause: 'message', statusCode: null, reply });
 });
 
 test('an error that does not come from the network is thrown again', () => {

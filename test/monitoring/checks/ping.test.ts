@@ -24,7 +24,7 @@ test('no response is down', async () => {
     up: false,
     cause: 'no reply to 3 echo requests',
     statusCode: null,
-    noReply: true,
+    reply: 'none',
   });
 });
 
@@ -33,13 +33,17 @@ test('an address that is not allowed is down', async () => {
     up: false,
     cause: 'address not allowed: it is private, local or reserved',
     statusCode: null,
-    noReply: true,
+    reply: 'not_asked',
   });
 });
 
 test('an error of the ping program is down with that error, unless this machine has no resources for a process', async () => {
-  const failed = pingerWith(new NetworkError('unreachable', 'ping failed on this machine'));
-  expect(await checkPing('127.0.0.1', loopback, failed)).toMatchObject({ up: false, cause: 'ping failed on this machine', noReply: true });
+  const failed = pingerWith(new NetworkError('not_sent', 'ping failed on this machine'));
+  expect(await checkPing('127.0.0.1', loopback, failed)).toMatchObject({
+    up: false,
+    cause: 'ping failed on this machine',
+    reply: 'not_asked',
+  });
   const prevented = pingerWith(new NetworkError('local', 'too many open files locally'));
   expect(await checkPing('127.0.0.1', loopback, prevented)).toBeInstanceOf(LocalFailure);
 });
@@ -54,5 +58,5 @@ test('a name whose DNS server does not respond is down and does not delay other 
   const unresponsive = checkPing('silent.example', net, pinger);
   expect(await Promise.race([unresponsive, checkPing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
   clock.advance(10_000);
-  expect(await unresponsive).toMatchObject({ up: false, cause: 'timed out after 10 s waiting for DNS', noReply: true });
+  expect(await unresponsive).toMatchObject({ up: false, cause: 'timed out after 10 s waiting for DNS', reply: 'none' });
 });

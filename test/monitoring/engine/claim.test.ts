@@ -216,12 +216,37 @@ test('after a suspension, overdue monitors are spread over a minute', async () =
   await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
   // now() is the start of the transaction, so both statements use the same time only within one transaction.
   const seconds = await database.asEngine(async (em) => {
-    await queryInTransaction(em)(spreadOverdue({}));
+    await spreadOverdue(
+      (work) => work(queryInTransaction(em)),
+      () => false,
+    );
     return secondsUntilDue(em, user.id);
   });
   expect(Math.min(...seconds)).toBeGreaterThanOrEqual(0);
   expect(Math.max(...seconds)).toBeLessThanOrEqual(60);
   expect(Math.max(...seconds) - Math.min(...seconds)).toBeGreaterThan(30);
+});
+
+test('any number of overdue monitors is spread, in transactions that are short', async () => {
+  await createMonitors(database, user.id, 10_001);
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  let transactions = 0;
+  await spreadOverdue(
+    (work) => {
+      transactions++;
+      return database.engineTransaction(work);
+    },
+    () => false,
+  );
+  expect(transactions).toBe(4); // One reads the time, and each of the others has up to 5,000 monitors.
+  const seconds = await database.asEngine((em) => secondsUntilDue(em, user.id));
+  expect(Math.min(...seconds)).toBeGreaterThan(-5);
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  await spreadOverdue(
+    (work) => database.engineTransaction(work),
+    () => true,
+  );
+  expect(Math.max(...(await database.asEngine((em) => secondsUntilDue(em, user.id))))).toBeLessThan(-3000);
 });
 
 test('a suspension postpones neither running checks nor monitors that are overdue by less than 5 seconds or due later', async () => {
@@ -237,7 +262,10 @@ test('a suspension postpones neither running checks nor monitors that are overdu
       'run',
     );
     const before = await secondsUntilDue(em, user.id);
-    await queryInTransaction(em)(spreadOverdue({}));
+    await spreadOverdue(
+      (work) => work(queryInTransaction(em)),
+      () => false,
+    );
     return [before, await secondsUntilDue(em, user.id)];
   });
   expect(before.map(Math.round).sort((a, b) => a - b)).toEqual([-4, 30, 96]);

@@ -11,7 +11,7 @@ import { startFullServer } from '../../support/full-server.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 
-const noReply: CheckResult = { up: false, cause: 'DNS lookup failed: no response', statusCode: null, noReply: true };
+const noReply: CheckResult = { up: false, cause: 'DNS lookup failed: no response', statusCode: null, reply: 'none' };
 const reply: CheckResult = { up: false, cause: 'connection refused', statusCode: null };
 
 let target: WebServer;
@@ -19,6 +19,8 @@ let clock: TestClock;
 /** The addresses of the names that can be resolved now, or the code of the error. */
 let names: Map<string, string>;
 let searches: number;
+/** The host that the last search has excluded. */
+let excluded: string;
 
 beforeAll(async () => {
   target = await startWebServer({ host: '0.0.0.0' });
@@ -34,26 +36,29 @@ afterAll(() => target.close());
 
 async function lookup(name: string) {
   const found = names.get(name) ?? 'EAI_AGAIN';
+  if (found === 'never') return new Promise<never>(() => {});
   if (found.startsWith('E')) throw Object.assign(new Error('injected'), { code: found });
-  return [{ address: found, family: 4 }];
+  return found.split(',').map((address) => ({ address, family: 4 }));
 }
 
 interface Options {
   type?: 'http' | 'ping';
+  canPing?: boolean;
   port?: number;
   address?: TcpAddress;
 }
 
 /** `others` are the hosts of the monitors that were up. */
-function connectivityWith(others: string[], { type = 'http', port = target.port, address }: Options = {}): Connectivity {
+function connectivityWith(others: string[], { type = 'http', canPing = true, port = target.port, address }: Options = {}): Connectivity {
   const url = (host: string) => (type === 'http' ? `http://${host}:${port}/` : host);
   const found: ComparedMonitor[] = others.map((host) => ({ type, host, url: url(host), settings: {} }));
   const connectivity = new Connectivity({
     net: { allow: parseRanges(['127.0.0.0/8']), lookup },
-    pinger: new Pinger(async () => async () => new Map()), // No host replies to echo requests.
+    pinger: new Pinger(async () => (canPing ? async () => new Map() : undefined)), // No host replies to echo requests.
     address,
-    async findUp() {
+    async findUp({ host }) {
       searches++;
+      excluded = host;
       return found;
     },
   });
@@ -77,12 +82,13 @@ test('if three servers have become silent, the network is to blame', async () =>
 
 test('a silence of a minute has a date: that of the last reply', async () => {
   const connectivity = connectivityWith(['b.example', 'c.example']);
+  await clock.pass(1000); // The test clock does not move the date.
   const before = Date.now();
   expect(await connectivity.judge(claimOf('a.example'), reply, performance.now())).toBe(reply);
   const after = Date.now();
-  clock.advance(59_000);
+  clock.advance(50_000);
   expect(await judge(connectivity)).toMatchObject({ message: 'no network here', since: undefined });
-  clock.advance(1000);
+  clock.advance(10_000);
   const { since } = (await judge(connectivity)) as NoNetwork;
   expect(since?.getTime()).toBeGreaterThanOrEqual(before);
   expect(since?.getTime()).toBeLessThanOrEqual(after);
@@ -109,7 +115,7 @@ test('a host that could not be asked for lack of local resources has not replied
 
 test('a reply within the second before the check, or during it, is enough: no other host is asked', async () => {
   const connectivity = connectivityWith(['b.example', 'c.example']);
-  connectivity.replied();
+  await connectivity.judge(claimOf('b.example'), reply, performance.now());
   clock.advance(900);
   expect(await judge(connectivity)).toBe(noReply);
   clock.advance(10_000);
@@ -124,6 +130,59 @@ test('a reply within the second before the check, or during it, is enough: no ot
   expect(searches).toBe(1);
 });
 
+test('a check that hung after a reply does not show that there was a network when it timed out', async () => {
+  const connectivity = connectivityWith(['b.example', 'c.example']);
+  const startedMs = performance.now();
+  clock.advance(10_000);
+  const hung: CheckResult = { ...noReply, cause: 'timed out after 10 s waiting for the response', reply: 'earlier' };
+  expect(await connectivity.judge(claimOf('b.example'), hung, startedMs)).toBe(hung);
+  expect(searches).toBe(0);
+  expect(await judge(connectivity)).toBeInstanceOf(NoNetwork);
+});
+
+test('a check that asked nobody says nothing about the network', async () => {
+  const notAsked: CheckResult = { ...noReply, cause: 'this service cannot ping', reply: 'not_asked' };
+  const connectivity = connectivityWith(['b.example', 'c.example']);
+  expect(await connectivity.judge(claimOf('a.example'), notAsked, performance.now())).toBe(notAsked);
+  expect(searches).toBe(0);
+  await judge(connectivity);
+  expect(await connectivity.judge(claimOf('a.example'), notAsked, performance.now())).toBe(notAsked);
+  expect(connectivity.isSilent).toBe(true);
+});
+
+test.each([
+  ['that cannot be pinged from here', { type: 'ping', canPing: false }, '127.0.0.1'],
+  ['whose addresses are not allowed', {}, '10.0.0.1'],
+] as const)('hosts %s do not count as silent', async (_, options, address) => {
+  for (const name of ['b.example', 'c.example', 'd.example']) names.set(name, address);
+  expect(await judge(connectivityWith(['b.example', 'c.example', 'd.example'], options))).toBe(noReply);
+});
+
+test('a reply that arrives while the servers are counted is enough', async () => {
+  names.set('slow.example', 'never');
+  const connectivity = connectivityWith(['b.example', 'c.example']);
+  const judged = judge(connectivity, claimOf('slow.example'));
+  await clock.pass(3000);
+  await connectivity.judge(claimOf('d.example'), reply, performance.now());
+  await clock.pass(3000);
+  expect(await judged).toBe(noReply);
+});
+
+test('a lookup that takes long does not delay the judgement further', async () => {
+  names.set('slow.example', 'never');
+  const judged = judge(connectivityWith(['b.example', 'c.example']), claimOf('slow.example'));
+  await clock.pass(6000);
+  expect(await judged).toBeInstanceOf(NoNetwork);
+});
+
+test('a monitor that was never up is compared with others of its host, too', async () => {
+  const connectivity = connectivityWith(['b.example', 'c.example']);
+  await judge(connectivity);
+  expect(excluded).toBe('a.example');
+  await judge(connectivity, claimOf('a.example', 'pending'));
+  expect(excluded).toBe('');
+});
+
 test('a reply ends the silence at once', async () => {
   const connectivity = connectivityWith(['b.example', 'c.example']);
   await judge(connectivity);
@@ -135,6 +194,11 @@ test.each([
   ['two servers', ['a.example', 'b.example'], []],
   ['three names of one domain', ['www.shop.example', 'api.shop.example', 'shop.example'], []],
   ['three names of one server', ['a.example', 'b.example', 'c.example'], ['127.0.0.1', '127.0.0.1', '127.0.0.1']],
+  [
+    'three names of two addresses',
+    ['a.example', 'b.example', 'c.example'],
+    ['127.0.0.1,127.0.0.2', '127.0.0.2,127.0.0.1', '127.0.0.1,127.0.0.2'],
+  ],
 ])('%s are too few to blame the network', async (_, [own = '', ...others], addresses) => {
   for (const [index, address] of addresses.entries()) names.set([own, ...others][index] ?? '', address);
   expect(await judge(connectivityWith(others, { type: 'ping' }), claimOf(own))).toBe(noReply);
@@ -143,6 +207,10 @@ test.each([
 test('three servers that do not reply to echo requests are enough to blame the network', async () => {
   for (const [index, name] of ['a.example', 'b.example', 'c.example'].entries()) names.set(name, `127.0.0.${index + 1}`);
   expect(await judge(connectivityWith(['b.example', 'c.example'], { type: 'ping' }))).toBeInstanceOf(NoNetwork);
+});
+
+test('names without a domain are different servers', async () => {
+  expect(await judge(connectivityWith(['printer', 'router']), claimOf('nas'))).toBeInstanceOf(NoNetwork);
 });
 
 test('a monitor that was never up does not count as a server that became silent', async () => {
@@ -171,7 +239,7 @@ test('the other hosts are asked one after the other until one replies', async ()
   for (const name of others) names.set(name, '127.0.0.1');
   expect(await judge(connectivityWith(others))).toBe(noReply);
   await clock.pass(5000);
-  expect(target.requests.length).toBe(1);
+  expect(target.requests.length).toBeLessThan(others.length);
 });
 
 test.each([

@@ -153,20 +153,34 @@ test('failures from before a stop expire a minute after the interval: the next o
   const readIncidents = async () => (await user.api.get(`${path}/incidents`)).body.data;
   await fail();
   await fail();
-  await letPass(130);
+  await letPass(190); // The next check is due a minute ago.
   await fail();
   await fail();
   expect(await readIncidents()).toEqual([]);
-  await letPass(110); // Not yet expired.
+  await letPass(170); // Not yet expired.
   await fail();
   const [incident] = await readIncidents();
   const { last_checked_at } = (await user.api.get(path)).body.data;
-  expect((Date.parse(last_checked_at) - Date.parse(incident.started_at)) / 1000).toBeCloseTo(110, -1);
+  expect((Date.parse(last_checked_at) - Date.parse(incident.started_at)) / 1000).toBeCloseTo(170, -1);
   // A monitor that is down stays down, however long it was not checked.
   await letPass(7200);
   await fail();
   expect((await user.api.get(path)).body.data.status).toBe('down');
   expect(await readIncidents()).toHaveLength(1);
+});
+
+test('a check that is only late, because others come first, confirms the failures before it', async () => {
+  await createMonitor(user, { interval: 60 });
+  await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
+  await database.asEngine((em) =>
+    em.execute(
+      `update monitors set last_checked_at = app_now() - interval '1 hour', next_check_at = app_now() - interval '59 minutes'
+       where user_id = ?`,
+      [user.id],
+      'run',
+    ),
+  );
+  expect(await database.asEngine((em) => claimOf(em, user.id, 1))).toMatchObject([{ state: { failures: 1 } }]);
 });
 
 test('a monitor that is down is checked every minute, or as often as its interval says if that is shorter, and one that is up once per interval', async () => {

@@ -12,7 +12,7 @@ import { createMonitor } from '../factories.ts';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ netAllow: ['127.0.0.1'] });
 });
 afterAll(() => service.stop());
 
@@ -70,10 +70,13 @@ test('warns once if no program can ping', async () => {
   });
   process.env.PATH = '/nonexistent';
   const warnings: string[] = [];
-  const engine = await start({}, pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) }));
+  const engine = await start(
+    { NET_ALLOW: '127.0.0.1' },
+    pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) }),
+  );
   onTestFinished(() => engine.stop());
   const user = await service.createUser();
-  const { id } = await createMonitor(user, { type: 'ping', url: '93.184.215.14' });
+  const { id } = await createMonitor(user, { type: 'ping', url: '127.0.0.1' });
   const run = (statement: string) => service.database.asEngine((em) => em.execute<{ failures: number }[]>(statement, [id]));
   for (const expected of [1, 2]) {
     await run('update monitors set next_check_at = app_now() where id = ?');

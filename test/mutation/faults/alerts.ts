@@ -185,6 +185,24 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
     },
     {
+      title: 'the recovery of an alert that failed before the pause is sent',
+      find: "down.status = 'pending' and down.lease_token",
+      replace: 'down.lease_token',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > cancels a recovery only if'],
+    },
+    {
+      title: 'the recovery of an alert that is being sent is canceled',
+      find: " or down.status = 'pending' and down.lease_token is not null)",
+      replace: ')',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+    {
+      title: 'a recovery is sent although its down alert was canceled',
+      find: "    .where('a.kind', '=', sql.lit('recovered'))\n    .where('a.status', '=', sql.lit('pending')),",
+      replace: "    .where('a.kind', '=', sql.lit('recovered'))\n    .where('a.status', '=', sql.lit('sent')),",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+    {
       title: 'a canceled alert shows the error of an attempt that was running',
       find: "case when status = 'pending' then",
       replace: "case when status <> 'sent' then",
@@ -197,8 +215,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
-      find: '    lease_token: null,\n    last_error: sql`case',
-      replace: '    last_error: sql`case',
+      find: '    lease_token: null,\n    last_error: failedBecause',
+      replace: '    last_error: failedBecause',
     },
     {
       title: 'an alert that was sent keeps the error of an earlier attempt',

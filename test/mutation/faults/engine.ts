@@ -5,6 +5,7 @@ const record = ['test/monitoring/engine/record.test.ts'];
 const localFailures = ['test/monitoring/engine/local-failures.test.ts > a lack of resources is logged'];
 const connectivity = ['test/monitoring/engine/connectivity.test.ts'];
 const compared = ['test/monitoring/engine/compared-monitors.test.ts'];
+const release = ['test/monitoring/engine/release.test.ts'];
 const noNetwork = ['test/monitoring/engine/no-network.test.ts'];
 const engine = ['test/monitoring/engine/engine.test.ts'];
 const suspended = ['test/commands/suspend-user.test.ts'];
@@ -20,6 +21,12 @@ export const engineFaults: Fault[] = [
       title: 'the claim of a process that died expires after five minutes',
       find: 'export const leaseSeconds = 30;',
       replace: 'export const leaseSeconds = 300;',
+    },
+    {
+      title: 'the monitors of a host with many silent ones never go down',
+      find: 'm.last_checked_at < n.due_at - (',
+      replace: 'm.last_checked_at < ${now} - (',
+      tests: record,
     },
     {
       title: 'a user can have 1,000 checks at once on one host',
@@ -245,12 +252,32 @@ export const engineFaults: Fault[] = [
       title: 'without a network, the time at which that began changes with every check',
       find: ' and ${isKnown} is not true\n',
       replace: '\n',
-      tests: noNetwork,
+      tests: release,
     },
     {
+      title: 'an old reason hides that there is no network',
+      find: "like 'not checked since %: ' ||",
+      replace: "like 'not checked%' ||",
+      tests: release,
+    },
+    { title: 'a shutdown removes last_error', find: '(r.reason is not null and', replace: '(true and', tests: release },
+    {
+      title: 'clients do not notice that last_error has changed',
+      find: 'then 1 else 0 end`',
+      replace: 'then 0 else 0 end`',
+      tests: release,
+    },
+    {
+      title: 'only the first overdue monitors are spread',
+      find: 'count === spreadBatch && !isStopped()',
+      replace: 'count > spreadBatch && !isStopped()',
+      tests: claim,
+    },
+    { title: 'an engine that is stopped goes on to spread monitors', find: ' && !isStopped(); )', replace: '; )', tests: claim },
+    {
       title: 'a suspension postpones running checks and monitors that are not overdue',
-      find: ".where('m.next_check_at', '<', sql<Date>`app_now() - interval '5 seconds'`)",
-      replace: ".where('m.next_check_at', 'is not', null)",
+      find: "    .where('next_check_at', '<', since)\n",
+      replace: "    .where('next_check_at', 'is not', null)\n",
       tests: ['test/monitoring/engine/claim.test.ts > a suspension postpones neither'],
     },
   ]),
@@ -270,23 +297,23 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/connectivity.ts', tests: connectivity }, [
     {
       title: 'a lost network takes all monitors down',
-      find: 'if (!this.#isSilent) return result;',
+      find: 'if (!this.isSilent) return result;',
       replace: 'return result;',
     },
     {
       title: 'a broken name stays up for ever',
-      find: "if (claim.state.status !== 'down') this.#isSilent = !(await this.#someHostReplies(claim));",
-      replace: 'this.#isSilent = true;',
+      find: '(await this.#someHostReplies(claim)) ? Number.NEGATIVE_INFINITY : performance.now()',
+      replace: 'performance.now()',
     },
     {
       title: 'other hosts are asked on behalf of monitors that are down',
-      find: "if (claim.state.status !== 'down') this.#isSilent",
-      replace: 'this.#isSilent',
+      find: "if (claim.state.status !== 'down') this.#silentMs",
+      replace: 'this.#silentMs',
     },
     {
       title: 'only a successful check shows that there is a network',
-      find: 'return result.up || !result.noReply;',
-      replace: 'return result.up;',
+      find: "(result.reply ?? 'now')",
+      replace: "'none'",
     },
     {
       title: 'two servers are enough to blame the network',
@@ -296,7 +323,7 @@ export const engineFaults: Fault[] = [
     {
       title: 'names of one server count as several',
       find: '.map(({ address }) => address).sort()[0] ??',
-      replace: '.map(({ address }) => address + host).sort()[0] ??',
+      replace: '.map(({ address }) => address)[0] ??',
     },
     {
       title: 'the address that the operator has named is not asked',
@@ -305,8 +332,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'with CONNECTIVITY_CHECK no other host is asked',
-      find: 'const compared = await findUp(claim);',
-      replace: 'const compared = address ? [] : await findUp(claim);',
+      find: 'const compared = await findUp(',
+      replace: 'const compared = address ? [] : await findUp(',
     },
     {
       title: 'last_error says at once that there is no network',
@@ -320,20 +347,44 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'a reply does not end the silence',
-      find: 'at: new Date() };\n    this.#isSilent = false;',
-      replace: 'at: new Date() };',
+      find: 'return this.#silentMs > this.#lastReply.ms;',
+      replace: 'return this.#silentMs > 0;',
     },
     {
       title: 'a host that could not be asked counts as a reply',
-      find: 'if (result instanceof LocalFailure || !isReply(result)) throw',
-      replace: 'if (!(result instanceof LocalFailure) && !isReply(result)) throw',
+      find: "if (reply === 'none' || reply === 'not_asked') throw",
+      replace: "if (reply === 'none') throw",
     },
     { title: 'checks that fail together ask one by one', find: 'this.#asking ??= this', replace: 'this.#asking = this' },
     {
       title: 'a monitor that was never up counts as a server that became silent',
-      find: "...(claim.state.status === 'up' ? [claim] : [])",
+      find: '...(wasUp ? [claim] : [])',
       replace: 'claim',
     },
+    {
+      title: 'a check that hung counts as a reply when it times out',
+      find: "const ms = when === 'now' ? nowMs : startedMs;",
+      replace: 'const ms = startedMs > 0 ? nowMs : startedMs;',
+    },
+    {
+      title: 'the date of the last reply is that of the start',
+      find: 'at: new Date(Date.now() - (nowMs - ms))',
+      replace: 'at: this.#lastReply.at',
+    },
+    { title: 'a check that asked nobody is judged', find: "if (reply === 'not_asked') return result;", replace: '' },
+    {
+      title: 'hosts that were not asked count as silent',
+      find: "if (reply === 'none') silent.push",
+      replace: "if (reply !== 'now') silent.push",
+    },
+    { title: 'a reply while servers are counted does not matter', find: '    if (someReplied()) return true;\n', replace: '' },
+    { title: 'a slow lookup delays the judgement', find: 'delay(resolveMs, [])', replace: 'delay(resolveMs * 10, [])' },
+    {
+      title: 'a new monitor of a known host is compared with few others',
+      find: "wasUp ? claim : { ...claim, host: '' }",
+      replace: 'claim',
+    },
+    { title: 'all names without a domain are one server', find: 'getDomain(host) ?? host', replace: "getDomain(host) ?? ''" },
     { title: 'all hosts are asked at once', find: '      await delay(index * nextHostMs);\n', replace: '' },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/compared-monitors.ts', tests: compared }, [

@@ -104,6 +104,12 @@ export const networkFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/net/resolve.ts', tests: guarded }, [
+    {
+      title: 'a lack of open files is a failure of the monitor',
+      find: "if (reasons.some((reason) => reason.code === 'ECONNREFUSED')) assertFileCanBeOpened();",
+      replace: '',
+      tests: ['test/net/resolve.test.ts'],
+    },
     { title: 'a name with one public and one private address is allowed', find: 'addresses.every(', replace: 'addresses.some(' },
     {
       title: 'an IP address in a URL is not checked',

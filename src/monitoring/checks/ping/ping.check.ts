@@ -29,7 +29,7 @@ export const pingCheck: MonitorCheck = {
       const response = await pinger.ping(address);
       if (response instanceof NetworkError) return classifyFailure(response);
       if (response !== undefined) return { up: true, responseTimeMs: response };
-      return { up: false, cause: 'no reply to 3 echo requests', statusCode: null, noReply: true };
+      return { up: false, cause: 'no reply to 3 echo requests', statusCode: null, reply: 'none' };
     } catch (error) {
       return classifyFailure(error);
     }
