@@ -195,9 +195,9 @@ test.each([
   ['three names of one domain', ['www.shop.example', 'api.shop.example', 'shop.example'], []],
   ['three names of one server', ['a.example', 'b.example', 'c.example'], ['127.0.0.1', '127.0.0.1', '127.0.0.1']],
   [
-    'three names of two addresses',
+    'three names of one server with three addresses',
     ['a.example', 'b.example', 'c.example'],
-    ['127.0.0.1,127.0.0.2', '127.0.0.2,127.0.0.1', '127.0.0.1,127.0.0.2'],
+    ['127.0.0.1,127.0.0.2,127.0.0.3', '127.0.0.2,127.0.0.3,127.0.0.1', '127.0.0.3,127.0.0.1,127.0.0.2'],
   ],
 ])('%s are too few to blame the network', async (_, [own = '', ...others], addresses) => {
   for (const [index, address] of addresses.entries()) names.set([own, ...others][index] ?? '', address);

@@ -256,8 +256,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'an old reason hides that there is no network',
-      find: "like 'not checked since %: ' ||",
-      replace: "like 'not checked%' ||",
+      find: "like 'not checked since %: ' || r.reason",
+      replace: "like 'not checked%'",
       tests: release,
     },
     { title: 'a shutdown removes last_error', find: '(r.reason is not null and', replace: '(true and', tests: release },
