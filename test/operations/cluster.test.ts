@@ -85,7 +85,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
       expect([name, workersIn(text, name)]).toEqual([name, ['1', '2']]);
     }
     // What all processes read from the database is shown once.
-    expect(text.match(/^sitekeeper_oldest_due_check_seconds .*$/gm)).toEqual([expect.stringMatching(/ 0$/)]);
+    expect(text.match(/^sitekeeper_oldest_due_check_seconds .*$/gm)).toHaveLength(1);
     expect(await getHealth(service, '/readyz')).toEqual([200, { status: 'ready' }]);
     process.kill((await workersOf(service))[0] ?? 0, 'SIGKILL');
     await vi.waitFor(
