@@ -136,7 +136,7 @@ export class Dispatcher {
       const { outcome, mark } = await this.#deliver(alert, provider);
       addAttributes({ 'sitekeeper.outcome': outcome, 'error.type': outcome === 'sent' ? undefined : outcome });
       metrics.alerts.inc({ channel: provider.providerType, outcome });
-      await this.#withDatabase((query) => query(...(outcome === 'sent' ? [mark] : [mark, cancelRecovery(alert)])));
+      await this.#withDatabase((query) => query(...(outcome === 'sent' ? [mark] : [cancelRecovery(alert), mark])));
     });
   }
 
@@ -170,7 +170,7 @@ export class Dispatcher {
       await query(markCounted(alert));
       return { provider };
     }
-    await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
+    await query(cancelRecovery(alert), markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
     return { provider, reached };
   }
 

@@ -21,7 +21,8 @@ const now = sql<Date>`app_now()`;
 // A literal, because the partial indexes cannot be used for a parameter.
 const pending = sql.lit<'pending'>('pending');
 
-/** Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed. */
+/** Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed, also
+ * if that was canceled during the attempt. */
 function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom'>) {
   return from
     .selectFrom('alerts as a')
@@ -36,7 +37,8 @@ function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom
             .whereRef('earlier.incident_id', '=', 'a.incident_id')
             .whereRef('earlier.provider_id', '=', 'a.provider_id')
             .whereRef('earlier.id', '<', 'a.id')
-            .where('earlier.status', '=', pending),
+            .where(sql<boolean>`(earlier.status = 'pending' or earlier.status = 'failed' and earlier.lease_token is not null
+              and earlier.next_attempt_at > ${now})`),
         ),
       ),
     )

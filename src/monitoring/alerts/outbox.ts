@@ -75,7 +75,7 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
               .whereRef('down.incident_id', '=', 'a.incident_id')
               .whereRef('down.provider_id', '=', 'a.provider_id')
               .where('down.kind', '=', sql.lit('down'))
-              .where(sql<boolean>`(down.status = 'sent' or down.status = 'pending' and down.lease_token is not null)`),
+              .where(sql<boolean>`(down.status = 'sent' or down.lease_token is not null and down.next_attempt_at > ${now})`),
           ),
         ]),
       ),
@@ -115,19 +115,19 @@ export const markSent = prepare((lease: Lease) => updateLeased(lease).set({ stat
 const failedBecause = (reason: string) => sql<string | null>`case when status = 'pending' then ${reason} else last_error end`;
 
 export const markFailed = prepare((given: Lease & { reason: string }) =>
-  updateLeased(given).set({ status: sql.lit('failed'), done_at: now, last_error: failedBecause(given.reason) }),
+  updateLeased(given).set({ status: sql.lit('failed'), done_at: now, lease_token: null, last_error: failedBecause(given.reason) }),
 );
 
-/** If a down alert was canceled and not sent, nobody is told of the recovery either. */
-export const cancelRecovery = prepare(({ id }: { id: number }) =>
+/** If a down alert was canceled and is not sent by whoever has leased it, nobody is told of the recovery either. */
+const cancelRecoveries = prepare((given: { leases: string }) =>
   db
     .updateTable('alerts as a')
-    .from('alerts as down')
+    .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint' }))
+    .innerJoin('alerts as down', (join) => join.onRef('down.id', '=', 'r.id').onRef('down.lease_token', '=', 'r.token'))
     .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
-    .where('down.id', '=', id)
     .where('down.kind', '=', sql.lit('down'))
     .where('down.status', '=', sql.lit('failed'))
-    .where('down.last_error', '=', canceledError)
+    .whereRef('a.user_id', '=', 'down.user_id')
     .whereRef('a.incident_id', '=', 'down.incident_id')
     .whereRef('a.provider_id', '=', 'down.provider_id')
     .where('a.kind', '=', sql.lit('recovered'))
@@ -153,8 +153,11 @@ const releaseLeases = prepare((given: { leases: string }) =>
     .where('a.status', '=', sql.lit('pending')),
 );
 
+export const cancelRecovery = ({ id, token }: Lease) => cancelRecoveries({ leases: JSON.stringify([{ id, token }]) });
+
 /** Releases alerts that were not sent before the shutdown, so that other processes need not wait for the leases to expire. */
 export async function releaseAlerts(query: Query, leases: Lease[]): Promise<void> {
   const rows = leases.map(({ id, token }) => ({ id, token }));
-  await query(releaseLeases({ leases: JSON.stringify(rows) }), wakeDispatcher({}));
+  const released = { leases: JSON.stringify(rows) };
+  await query(cancelRecoveries(released), releaseLeases(released), wakeDispatcher({}));
 }

@@ -1,8 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
 import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { markFailed } from '../../../src/monitoring/alerts/outbox.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
@@ -63,7 +66,7 @@ async function dropSecondAlert(user: TestUser, drop: (ids: Ids) => Promise<unkno
   receivers.telegram.script = respond;
   finish();
   // The attempt is recorded, the second alert is not found, its recovery is canceled, and the dispatcher looks for others. If it sent
-  // the second alert, it would have done so before its fifth transaction, which would record that.
+  // the second alert, it would have done so before its sixth transaction.
   await expect.poll(transactions, { timeout: 15_000 }).toBe(6);
   expect(receivers.telegram.requests.length).toBe(before + 1);
 }
@@ -126,12 +129,49 @@ test.each([
   const finish = await attempted;
   receivers.telegram.script = respond;
   await user.api.put(path, { json: { is_active: false } });
+  await user.api.put(path, { json: { friendly_name: 'Paused' } });
+  expect(await readAlerts(user)).toMatchObject([
+    { kind: 'down', ...canceled },
+    { kind: 'recovered', status: 'pending' },
+  ]);
+  startDispatcher(); // It must not send the recovery during the attempt of the other.
+  await delay(500);
   expect(await readAlerts(user)).toMatchObject([
     { kind: 'down', ...canceled },
     { kind: 'recovered', status: 'pending' },
   ]);
   finish();
   await expect.poll(() => readAlerts(user), { timeout: 15_000 }).toMatchObject(expected);
+});
+
+test.each([
+  ['an attempt that failed before the monitor was paused', 'failed'],
+  ['an attempt of a process that died', 'pending'],
+])('%s told nobody: the recovery is canceled', async (_, status) => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId, count: 1 });
+    await em.execute(
+      `update alerts set lease_token = 1, next_attempt_at = app_now() + ? * interval '1 second' where provider_id = ?`,
+      [status === 'failed' ? 60 : -1, providerId],
+      'run',
+    );
+    const [{ id } = { id: 0 }] = await em.execute<{ id: number }[]>('select id from alerts where provider_id = ?', [providerId]);
+    if (status === 'failed') await queryInTransaction(em)(markFailed({ id, token: 1, reason: 'rejected' }));
+    await em.execute(
+      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+       select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where id = ?`,
+      [id],
+      'run',
+    );
+  });
+  await user.api.put(path, { json: { is_active: false } });
+  expect(await readAlerts(user)).toMatchObject([
+    { kind: 'down', status: 'failed' },
+    { kind: 'recovered', ...canceled },
+  ]);
 });
 
 test('an attempt that fails after the monitor was paused is not repeated', async () => {
@@ -167,13 +207,7 @@ test('pausing a monitor cancels a recovery only if nobody was told that the moni
         [providerId],
         'run',
       );
-      // The attempt that failed has left its token.
-      const token = down === 'pending' ? null : 1;
-      await em.execute(
-        `update alerts set status = ?, lease_token = ? where provider_id = ? and kind = 'down'`,
-        [down, token, providerId],
-        'run',
-      );
+      await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'down'`, [down, providerId], 'run');
     });
   }
   const kept = { kind: 'recovered', status: 'pending', error: null, done: false };

@@ -13,8 +13,14 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a recovery overtakes the down alert that waits for its next attempt',
-      find: "            .whereRef('earlier.id', '<', 'a.id')\n            .where('earlier.status', '=', pending),",
-      replace: "            .whereRef('earlier.id', '<', 'a.id')\n            .where('earlier.status', '=', sql.lit('sent')),",
+      find: "(earlier.status = 'pending' or ",
+      replace: '(',
+    },
+    {
+      title: 'a recovery overtakes a down alert that was canceled while it is being sent',
+      find: '\n              and earlier.next_attempt_at > ${now})',
+      replace: '\n              and earlier.next_attempt_at < ${now})',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
     },
     {
       title: 'the alerts of other providers of an incident delay a recovery',
@@ -122,8 +128,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert over the limit stays pending',
-      find: 'await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));',
-      replace: '',
+      find: 'cancelRecovery(alert), markFailed({',
+      replace: 'cancelRecovery(alert), cancelRecovery(alert) ?? markFailed({',
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
@@ -186,15 +192,21 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of an alert that failed before the pause is sent',
-      find: "down.status = 'pending' and down.lease_token",
-      replace: 'down.lease_token',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > cancels a recovery only if'],
+      find: 'done_at: now, lease_token: null, last_error: failedBecause',
+      replace: 'done_at: now, last_error: failedBecause',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > an attempt that failed before'],
     },
     {
       title: 'the recovery of an alert that is being sent is canceled',
-      find: " or down.status = 'pending' and down.lease_token is not null)",
+      find: ' or down.lease_token is not null and down.next_attempt_at > ${now})',
       replace: ')',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+    {
+      title: 'the lease of a process that died keeps a recovery',
+      find: ' and down.next_attempt_at > ${now})',
+      replace: ')',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > an attempt that failed before'],
     },
     {
       title: 'a recovery is sent although its down alert was canceled',
@@ -230,8 +242,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'other processes are not told of alerts that were released',
-      find: 'JSON.stringify(rows) }), wakeDispatcher({}));',
-      replace: 'JSON.stringify(rows) }));',
+      find: 'releaseLeases(released), wakeDispatcher({}));',
+      replace: 'releaseLeases(released));',
     },
     {
       title: 'the age of the outbox is that of its newest alert',
