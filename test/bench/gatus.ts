@@ -21,9 +21,9 @@ export async function installGatus(): Promise<string | undefined> {
   const go = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/go/bin'].map((bin) => join(bin, 'go')).find(existsSync);
   if (!go) return undefined;
   console.error(`building Gatus ${gatusVersion} …`);
-  // With a go.mod, a proxy of modules needs to offer nothing but this version.
+  // With a go.mod, a proxy of modules needs to offer nothing but this version. With the version of Go it loads only what is built.
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'go.mod'), `module bench\n\nrequire ${program} ${gatusVersion}\n`);
+  await writeFile(join(folder, 'go.mod'), `module bench\n\ngo 1.25.5\n\nrequire ${program} ${gatusVersion}\n`);
   await promisify(execFile)(go, ['install', '-mod=mod', program], { cwd: folder, env: { ...process.env, GOBIN: folder } });
   return path;
 }
