@@ -21,7 +21,7 @@ export class Loop {
   #wakeableAtMs = 0;
   #isWoken = false;
   #isStopped = false;
-  /** When the last iteration began, on the monotonic clock. */
+  /** When the last iteration began, or was known to go on, on the monotonic clock. */
   #turnedAtMs = performance.now();
 
   /** `iterate` must not throw. It returns how long to sleep after it. */
@@ -36,6 +36,12 @@ export class Loop {
 
   get isStopped(): boolean {
     return this.#isStopped;
+  }
+
+  /** Whether a long iteration should go on. Asking shows that it is not stuck. */
+  goesOn(): boolean {
+    this.#turnedAtMs = performance.now();
+    return !this.#isStopped;
   }
 
   start() {

@@ -23,7 +23,11 @@ export const unscheduleMonitors = prepare(({ userId }: { userId: number }) =>
 const scheduleMonitors = prepare(({ userId }: { userId: number }) =>
   db
     .updateTable('monitors')
-    .set({ next_check_at: sql`app_now() + random() * least(interval_seconds, 60) * interval '1 second'` })
+    .set({
+      next_check_at: sql`app_now() + random() * least(interval_seconds, 60) * interval '1 second'`,
+      // Failures from before say nothing about the present.
+      failures: sql`case when status = 'down' then failures else 0 end`,
+    })
     .where('user_id', '=', userId)
     .where('is_active', '=', true),
 );

@@ -142,6 +142,17 @@ test('a paused monitor stays paused after the suspension', async () => {
   expect(await query('select status, next_check_at from monitors where id = ?', [id])).toEqual([{ status: 'paused', next_check_at: null }]);
 });
 
+test('failures from before the suspension do not count after it, except those of a monitor that is down', async () => {
+  const ids = [(await createMonitor(user)).id, (await createMonitor(user)).id];
+  await change('user suspend');
+  await query(`update monitors set failures = 2, status = case when id = ? then 'down' else 'up' end where user_id = ?`, [ids[1], user.id]);
+  await change('user resume');
+  expect(await query('select id, failures from monitors where user_id = ? order by id', [user.id])).toEqual([
+    { id: ids[0], failures: 0 },
+    { id: ids[1], failures: 2 },
+  ]);
+});
+
 test('alerts wait until the user is resumed, without counting as pending or delaying those of others', async () => {
   const countPending = async () => (await service.database.asEngine((em) => countPendingAlerts(queryInTransaction(em)))).count;
   const other = await service.createUser();

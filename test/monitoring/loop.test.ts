@@ -80,3 +80,19 @@ test('is alive while it sleeps and while iterations end, and not if one never en
   await sleeping.loop.stop();
   expect(sleeping.loop.isAlive).toBe(false);
 });
+
+test('is alive during a long iteration that asks whether it should go on, which it should until the loop is stopped', async () => {
+  const ended: boolean[] = [];
+  const loop = new Loop(async () => {
+    while (loop.goesOn()) await new Promise((resolve) => void setTimeout(resolve, 1000));
+    ended.push(true);
+    return { minMs: 100, maxMs: 100 };
+  });
+  loop.start();
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect([loop.isAlive, ended]).toEqual([true, []]);
+  const stopped = loop.stop();
+  await vi.advanceTimersByTimeAsync(1000);
+  await stopped;
+  expect(ended).toEqual([true]);
+});

@@ -60,11 +60,11 @@ export class Connectivity {
   /** Returns the result of a check that started at this time, unless the network is to blame for it. */
   async judge(claim: Claim, result: CheckResult, startedMs: number): Promise<CheckResult | LocalFailure> {
     const reply = replyOf(result);
-    if (reply === 'not_asked') return result;
-    if (reply !== 'none') this.#replied(reply, startedMs);
+    if (reply === 'now' || reply === 'earlier') this.#replied(reply, startedMs);
     if (this.#lastReply.ms > startedMs - recentMs) return result;
     // Nobody is alerted of a monitor that is down already, so no other host is asked on its behalf.
-    if (claim.state.status !== 'down') this.#silentMs = (await this.#someHostReplies(claim)) ? Number.NEGATIVE_INFINITY : performance.now();
+    if (claim.state.status !== 'down')
+      this.#silentMs = (await this.#someHostReplies(claim, reply)) ? Number.NEGATIVE_INFINITY : performance.now();
     if (!this.isSilent) return result;
     return new NoNetwork(performance.now() - this.#lastReply.ms >= outageMs ? this.#lastReply.at : undefined);
   }
@@ -77,14 +77,15 @@ export class Connectivity {
   }
 
   /** Checks that fail together ask together. */
-  #someHostReplies(claim: Claim): Promise<boolean> {
-    this.#asking ??= this.#ask(claim).finally(() => {
+  #someHostReplies(claim: Claim, reply: MissingReply | 'now'): Promise<boolean> {
+    this.#asking ??= this.#ask(claim, reply === 'none').finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #ask(claim: Claim): Promise<boolean> {
+  /** Whether some host replies, or too few hosts are silent to blame the network. */
+  async #ask(claim: Claim, isSilent: boolean): Promise<boolean> {
     const { address, findUp } = this.#deps;
     const startedMs = performance.now();
     if (address && (await repliesToTcp(address, probeTimeoutMs))) {
@@ -95,11 +96,12 @@ export class Connectivity {
     // A monitor that was never up may be the second one of a host that was.
     const compared = await findUp(wasUp ? claim : { ...claim, host: '' });
     const servers = this.#findServers([claim, ...compared]); // It runs meanwhile.
+    servers.catch(() => {}); // It is awaited below.
     const someReplied = () => this.#lastReply.ms >= startedMs;
     const silent = await this.#findSilent(compared, someReplied);
     const serverOf = await servers;
     if (someReplied()) return true;
-    const stopped = new Set([...silent, ...(wasUp ? [claim] : [])].map(({ host }) => serverOf.get(host)));
+    const stopped = new Set([...silent, ...(wasUp && isSilent ? [claim] : [])].map(({ host }) => serverOf.get(host)));
     return address === undefined && stopped.size < silentServers; // So few may be down at the same time.
   }
 

@@ -41,6 +41,8 @@ const fewClaims = 50;
 const busyMs = 10;
 /** The delay without a network. Another process that has one takes the due monitors in the meantime. */
 const silentMs = 5000;
+/** Twice the longest sleep. */
+const interruptionMs = 2 * defaultMaxSleepMs;
 const batchSize = 500;
 const retrySeconds = 10;
 const leaseMs = leaseSeconds * 1000;
@@ -57,6 +59,9 @@ export class Engine {
   readonly #connectivity: Connectivity;
   /** Whether overdue monitors must be spread, because no check may have run for some time. */
   #mustSpread = true;
+  /** Since when this process has checked monitors without an interruption, and when it last did so, on the monotonic clock. */
+  #runningSinceMs = performance.now();
+  #ranMs = performance.now();
   /** If users wait for slots: when to claim again, or how many running checks must be left before. */
   #claimAgain: { atMs: number; running: number } | undefined;
   /** The user after whom the next claim looks for due monitors. */
@@ -93,11 +98,13 @@ export class Engine {
 
   async #iterate(): Promise<Pause> {
     try {
-      if (this.#mustSpread || this.#suspension.wasSuspended()) {
+      // The database may have been unavailable for hours.
+      if (this.#mustSpread || this.#suspension.wasSuspended() || performance.now() - this.#ranMs > interruptionMs) {
         await spreadOverdue(
           (work) => this.#transaction(work),
-          () => this.#loop.isStopped,
+          () => this.#loop.goesOn(),
         );
+        this.#runningSinceMs = performance.now();
         this.#mustSpread = false;
         this.#suspension.acknowledge();
       }
@@ -106,9 +113,12 @@ export class Engine {
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0 || this.#waitsForSlots()) return pauseOf(busyMs);
       if (this.#loop.isStopped) return pauseOf(idleMs);
-      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
+      if (this.#connectivity.isSilent) this.#runningSinceMs = performance.now();
+      const runningSeconds = (performance.now() - this.#runningSinceMs) / 1000;
+      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId, runningSeconds };
       const claimed = await this.#transaction((query) => claimFairly(query, request));
       const { claims, hasMore, needsSlots, continueAfter, nextDueSeconds } = claimed;
+      this.#ranMs = performance.now();
       this.#afterUserId = continueAfter;
       this.#startChecks(claims);
       // Slots that became free while this was claiming count as well.
@@ -219,6 +229,7 @@ export class Engine {
     if (!this.#running.delete(claim)) return;
     this.#abandoned.push({ claim, failure: error instanceof LocalFailure ? error : new LocalFailure('an internal error') });
     this.#deps.metrics.checks.inc({ type: claim.type, outcome: 'local_failure' });
+    this.#runningSinceMs = performance.now();
     if (error instanceof LocalFailure) this.#localFailures.failed(error.message);
     else this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed with an internal error; no result was recorded');
     this.#loop.wake();

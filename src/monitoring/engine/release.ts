@@ -37,10 +37,10 @@ const spreadMonitors = prepare(({ since }: { since: Date }) => {
  */
 export async function spreadOverdue(
   transaction: <T>(work: (query: Query) => Promise<T>) => Promise<T>,
-  isStopped: () => boolean,
+  goesOn: () => boolean,
 ): Promise<void> {
   const [[{ since } = { since: new Date(0) }]] = await transaction((query) => query(selectOverdueSince({})));
-  for (let count = spreadBatch; count === spreadBatch && !isStopped(); ) {
+  for (let count = spreadBatch; count === spreadBatch && goesOn(); ) {
     const [spread] = await transaction((query) => query(spreadMonitors({ since })));
     count = spread.length;
   }

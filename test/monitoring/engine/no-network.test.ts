@@ -35,10 +35,12 @@ afterAll(async () => {
 });
 
 /** Creates monitors that have been up, with names that cannot be resolved any more. */
-async function createUp(...names: string[]): Promise<string[]> {
+const createUp = (...names: string[]) => createUpEvery(86_400, ...names);
+
+async function createUpEvery(interval: number, ...names: string[]): Promise<string[]> {
   const paths: string[] = [];
   for (const name of names) {
-    const { id, path } = await createMonitor(user, { url: `http://${name}:${target.port}/`, interval: 86_400 });
+    const { id, path } = await createMonitor(user, { url: `http://${name}:${target.port}/`, interval });
     await service.database.asEngine((em) =>
       em.execute(
         `update monitors set status = 'up', last_checked_at = app_now(), next_check_at = app_now() + interval '1 hour' where id = ?`,
@@ -164,6 +166,53 @@ test('without a network, an engine looks for due monitors only every 5 seconds, 
     return claims.length === 4;
   });
   for (const [index, ms] of claims.slice(1).entries()) expect(ms - (claims[index] ?? 0)).toBeGreaterThanOrEqual(5000);
+});
+
+test.each([
+  ['if the engine has run since, failures that are only old', 'down', async () => {}],
+  [
+    'after an outage of the database, failures from before it do not',
+    'up',
+    async () => {
+      const transaction = vi.spyOn(service.database, 'engineTransaction');
+      transaction.mockRejectedValue(new DatabaseOutage('unavailable', 'injected', 1));
+      await clock.pass(65_000);
+      transaction.mockRestore();
+      await clock.pass(1000);
+    },
+  ],
+  [
+    'after a time without a network, failures from before it do not',
+    'up',
+    async (engine: Engine) => {
+      const silent = await createUp('b.example', 'c.example', 'd.example');
+      addresses.delete('a.example');
+      await clock.pass(2000);
+      await check(engine, ...silent);
+      await clock.pass(6000);
+      addresses.set('a.example', '127.0.0.1');
+    },
+  ],
+])('%s count', async (_, status, interrupt) => {
+  const [path = ''] = await createUpEvery(30, 'a.example');
+  addresses.set('a.example', '127.0.0.1');
+  target.script = scripts.respond('', 500);
+  onTestFinished(() => {
+    target.script = scripts.respond();
+  });
+  const engine = startEngine();
+  await clock.pass(110_000);
+  await interrupt(engine);
+  await service.database.asEngine((em) =>
+    em.execute(
+      `update monitors set failures = 2, first_failed_at = app_now(), first_cause = 'HTTP 500', last_checked_at = app_now() - interval '100 seconds'
+       where user_id = ? and target_host = 'a.example'`,
+      [user.id],
+      'run',
+    ),
+  );
+  await check(engine, path);
+  expect(await show(path)).toMatchObject({ status });
 });
 
 test('while the database cannot say which other hosts there are, nothing is recorded', async () => {

@@ -24,8 +24,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'the monitors of a host with many silent ones never go down',
-      find: 'm.last_checked_at < n.due_at - (',
-      replace: 'm.last_checked_at < ${now} - (',
+      find: 'greatest(m.interval_seconds + 60, ${runningSeconds}::float8)',
+      replace: 'greatest(m.interval_seconds + 60, ${runningSeconds}::float8 * 0)',
       tests: record,
     },
     {
@@ -80,13 +80,13 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: record }, [
     {
       title: 'a failure from before a stop counts as the first of three',
-      find: 'case when ${hasExpired} then 0 else m.failures end',
+      find: 'case when ${hasExpired(given.runningSeconds)} then 0 else m.failures end',
       replace: 'm.failures',
     },
     {
       title: 'failures expire before they can be confirmed',
-      find: '(m.interval_seconds + 60) * interval',
-      replace: '(m.interval_seconds) * interval',
+      find: 'greatest(m.interval_seconds + 60,',
+      replace: 'greatest(m.interval_seconds,',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/due-users.ts', tests: claim }, [
@@ -269,11 +269,11 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'only the first overdue monitors are spread',
-      find: 'count === spreadBatch && !isStopped()',
-      replace: 'count > spreadBatch && !isStopped()',
+      find: 'count === spreadBatch && goesOn()',
+      replace: 'count > spreadBatch && goesOn()',
       tests: claim,
     },
-    { title: 'an engine that is stopped goes on to spread monitors', find: ' && !isStopped(); )', replace: '; )', tests: claim },
+    { title: 'an engine that is stopped goes on to spread monitors', find: ' && goesOn(); )', replace: '; )', tests: claim },
     {
       title: 'a suspension postpones running checks and monitors that are not overdue',
       find: "    .where('next_check_at', '<', since)\n",
@@ -302,13 +302,13 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'a broken name stays up for ever',
-      find: '(await this.#someHostReplies(claim)) ? Number.NEGATIVE_INFINITY : performance.now()',
+      find: '(await this.#someHostReplies(claim, reply)) ? Number.NEGATIVE_INFINITY : performance.now()',
       replace: 'performance.now()',
     },
     {
       title: 'other hosts are asked on behalf of monitors that are down',
-      find: "if (claim.state.status !== 'down') this.#silentMs",
-      replace: 'this.#silentMs',
+      find: "if (claim.state.status !== 'down')\n",
+      replace: '\n',
     },
     {
       title: 'only a successful check shows that there is a network',
@@ -358,8 +358,8 @@ export const engineFaults: Fault[] = [
     { title: 'checks that fail together ask one by one', find: 'this.#asking ??= this', replace: 'this.#asking = this' },
     {
       title: 'a monitor that was never up counts as a server that became silent',
-      find: '...(wasUp ? [claim] : [])',
-      replace: 'claim',
+      find: '...(wasUp && isSilent ? [claim] : [])',
+      replace: '...(isSilent ? [claim] : [])',
     },
     {
       title: 'a check that hung counts as a reply when it times out',
@@ -371,7 +371,7 @@ export const engineFaults: Fault[] = [
       find: 'at: new Date(Date.now() - (nowMs - ms))',
       replace: 'at: this.#lastReply.at',
     },
-    { title: 'a check that asked nobody is judged', find: "if (reply === 'not_asked') return result;", replace: '' },
+    { title: 'a target that was not asked counts as silent', find: 'wasUp && isSilent ?', replace: 'wasUp ?' },
     {
       title: 'hosts that were not asked count as silent',
       find: "if (reply === 'none') silent.push",
@@ -405,6 +405,21 @@ export const engineFaults: Fault[] = [
       title: 'a lost database while other hosts are searched is an internal error',
       find: "error instanceof RetryLaterError ? new LocalFailure('the database is not available') : error",
       replace: 'error',
+    },
+    {
+      title: 'an engine that checks slowly never confirms a failure',
+      find: 'const runningSeconds = (performance.now() - this.#runningSinceMs) / 1000;',
+      replace: 'const runningSeconds = 0;',
+    },
+    {
+      title: 'failures from before an outage of the database count after it',
+      find: ' || performance.now() - this.#ranMs > interruptionMs) {',
+      replace: ') {',
+    },
+    {
+      title: 'failures from before a time without a network count after it',
+      find: '    this.#runningSinceMs = performance.now();\n    if (error instanceof LocalFailure)',
+      replace: '    if (error instanceof LocalFailure)',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
@@ -567,6 +582,23 @@ export const engineFaults: Fault[] = [
       title: 'the running check of a user who is suspended is recorded',
       find: '.set({ next_check_at: null, claim_token: null })',
       replace: '.set({ next_check_at: null })',
+    },
+    {
+      title: 'failures from before the suspension of a user count after it',
+      find: "case when status = 'down' then failures else 0 end",
+      replace: 'failures',
+    },
+    {
+      title: 'a monitor that is down needs a new confirmation after the suspension of its user',
+      find: "case when status = 'down' then failures else 0 end",
+      replace: '0',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/loop.ts', tests: ['test/monitoring/loop.test.ts'] }, [
+    {
+      title: 'a process that spreads millions of monitors counts as stuck',
+      find: '  goesOn(): boolean {\n    this.#turnedAtMs = performance.now();\n',
+      replace: '  goesOn(): boolean {\n',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/wake.ts', tests: ['test/monitoring/engine/wake.test.ts > woken when the lost connection'] }, [
