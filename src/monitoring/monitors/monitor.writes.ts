@@ -42,7 +42,8 @@ const changeable: (keyof MonitorSettings)[] = ['friendlyName', 'url', 'type', 'i
  * Updates a monitor if it has one of these versions, and the target that was seen. Otherwise it returns no row.
  *
  * If the target changes, or the monitor is paused or resumed, earlier results are no longer valid: the status is reset, the next
- * check is scheduled again, and a running one loses its claim. `resolveAfterReset` and `cancelAfterReset` must follow in the same transaction.
+ * check is scheduled again, and a running one loses its claim. `resolveAfterReset` and `cancelAfterReset` must follow in the same
+ * transaction.
  */
 export const updateMonitor = prepare((given: WriteCondition & SeenTarget & Partial<MonitorSettings>) => {
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SqlEntityManager } from '@mikro-orm/sql';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
@@ -12,7 +13,7 @@ import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { countTransactions } from '../count-transactions.ts';
-import { createMonitor } from '../factories.ts';
+import { createMonitor, createProvider } from '../factories.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
@@ -41,6 +42,30 @@ function startDispatcher() {
   return transactions;
 }
 
+/** Lets the next delivery wait, and returns it when it is attempted. Call it to respond. Later deliveries succeed at once. */
+function holdDelivery(): Promise<(status?: number) => void> {
+  const respond = receivers.telegram.script;
+  const release = () => {
+    receivers.telegram.script = respond;
+  };
+  onTestFinished(release);
+  return new Promise((resolve) => {
+    receivers.telegram.script = (request, response) => {
+      release();
+      resolve((status = 200) => (status === 200 ? respond(request, response) : response.writeHead(status).end()));
+    };
+  });
+}
+
+/** Queues the recovery alerts of the incidents of which a provider is told. */
+const queueRecoveries = (em: SqlEntityManager, providerId: number) =>
+  em.execute(
+    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
+     select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
+    [providerId],
+    'run',
+  );
+
 interface Ids {
   monitorId: number;
   providerId: number;
@@ -49,13 +74,8 @@ interface Ids {
 /** Queues two alerts, and calls `drop` while the first one is being sent. Returns when the second one would have been sent. */
 async function dropSecondAlert(user: TestUser, drop: (ids: Ids) => Promise<unknown>) {
   const { id: monitorId } = await createMonitor(user);
-  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
-  const respond = receivers.telegram.script;
-  onTestFinished(() => {
-    receivers.telegram.script = respond;
-  });
-  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
-  receivers.telegram.script = (request, response) => finishAttempt(() => respond(request, response));
+  const { id: providerId } = await createProvider(user, 'telegram');
+  const attempted = holdDelivery();
   const before = receivers.telegram.requests.length;
   // Both are queued before the dispatcher starts, so that they are leased together.
   await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 2 }));
@@ -63,7 +83,6 @@ async function dropSecondAlert(user: TestUser, drop: (ids: Ids) => Promise<unkno
   const finish = await attempted;
   expect(transactions()).toBe(2); // One leased both alerts, and one counted the first.
   await drop({ providerId, monitorId });
-  receivers.telegram.script = respond;
   finish();
   // The attempt is recorded, the second alert is not found, its recovery is canceled, and the dispatcher looks for others. If it sent
   // the second alert, it would have done so before its sixth transaction.
@@ -108,26 +127,14 @@ test.each([
 ])('if the attempt that was running when the monitor was paused %s, the recovery follows it', async (_, status, ...expected) => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);
-  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
-  const respond = receivers.telegram.script;
-  onTestFinished(() => {
-    receivers.telegram.script = respond;
-  });
-  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
-  receivers.telegram.script = (request, response) =>
-    finishAttempt(() => (status === 200 ? respond(request, response) : response.writeHead(status).end()));
+  const { id: providerId } = await createProvider(user, 'telegram');
+  const attempted = holdDelivery();
   await service.database.asEngine(async (em) => {
     await queueAlerts(em, { monitorId, providerId, count: 1 });
-    await em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
-      [providerId],
-      'run',
-    );
+    await queueRecoveries(em, providerId);
   });
   startDispatcher();
   const finish = await attempted;
-  receivers.telegram.script = respond;
   await user.api.put(path, { json: { is_active: false } });
   await user.api.put(path, { json: { friendly_name: 'Paused' } });
   expect(await readAlerts(user)).toMatchObject([
@@ -140,7 +147,7 @@ test.each([
     { kind: 'down', ...canceled },
     { kind: 'recovered', status: 'pending' },
   ]);
-  finish();
+  finish(status);
   await expect.poll(() => readAlerts(user), { timeout: 15_000 }).toMatchObject(expected);
 });
 
@@ -150,7 +157,7 @@ test.each([
 ])('%s told nobody: the recovery is canceled', async (_, status) => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);
-  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+  const { id: providerId } = await createProvider(user);
   await service.database.asEngine(async (em) => {
     await queueAlerts(em, { monitorId, providerId, count: 1 });
     await em.execute(
@@ -160,12 +167,7 @@ test.each([
     );
     const [{ id } = { id: 0 }] = await em.execute<{ id: number }[]>('select id from alerts where provider_id = ?', [providerId]);
     if (status === 'failed') await queryInTransaction(em)(markFailed({ id, token: 1, reason: 'rejected' }));
-    await em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where id = ?`,
-      [id],
-      'run',
-    );
+    await queueRecoveries(em, providerId);
   });
   await user.api.put(path, { json: { is_active: false } });
   expect(await readAlerts(user)).toMatchObject([
@@ -177,18 +179,13 @@ test.each([
 test('an attempt that fails after the monitor was paused is not repeated', async () => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);
-  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data.id;
-  const respond = receivers.telegram.script;
-  onTestFinished(() => {
-    receivers.telegram.script = respond;
-  });
-  const { promise: attempted, resolve: finishAttempt } = Promise.withResolvers<() => void>();
-  receivers.telegram.script = (_, response) => finishAttempt(() => response.writeHead(503).end());
+  const { id: providerId } = await createProvider(user, 'telegram');
+  const attempted = holdDelivery();
   await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
   const transactions = startDispatcher();
   const finish = await attempted;
   await user.api.put(path, { json: { is_active: false } });
-  finish();
+  finish(503);
   await expect.poll(transactions, { timeout: 15_000 }).toBe(4);
   expect(await readAlerts(user)).toEqual([{ kind: 'down', ...canceled }]);
 });
@@ -198,15 +195,10 @@ test('pausing a monitor cancels a recovery only if nobody was told that the moni
   const { id: monitorId, path } = await createMonitor(user);
   await service.database.asEngine((em) => em.execute(`update monitors set status = 'up' where id = ?`, [monitorId], 'run'));
   for (const down of ['sent', 'pending', 'failed']) {
-    const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+    const { id: providerId } = await createProvider(user);
     await service.database.asEngine(async (em) => {
       await queueAlerts(em, { monitorId, providerId, count: 1 });
-      await em.execute(
-        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-         select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
-        [providerId],
-        'run',
-      );
+      await queueRecoveries(em, providerId);
       await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'down'`, [down, providerId], 'run');
     });
   }
@@ -233,12 +225,7 @@ test('pausing a monitor cancels a recovery only if nobody was told that the moni
 test('who was told of an outage is told of its end, but not others, and not of another one', async () => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);
-  const [told = 0, other = 0] = await Promise.all(
-    ['email', 'telegram'].map(async (type) => {
-      const json = receivers.providers[type as 'email' | 'telegram'];
-      return (await user.api.post('/api/providers', { json })).body.data.id as number;
-    }),
-  );
+  const [{ id: told }, { id: other }] = [await createProvider(user, 'email'), await createProvider(user, 'telegram')];
   await service.database.asEngine(async (em) => {
     await queueAlerts(em, { monitorId, providerId: told, count: 2 });
     const [[first], [second]] = [
@@ -271,7 +258,7 @@ test('who was told of an outage is told of its end, but not others, and not of a
 test("pausing a monitor leaves the alerts of the user's other monitors alone", async () => {
   const user = await service.createUser();
   const [paused, other] = [await createMonitor(user), await createMonitor(user)];
-  const providerId = (await user.api.post('/api/providers', { json: receivers.providers.email })).body.data.id;
+  const { id: providerId } = await createProvider(user);
   for (const { id: monitorId } of [paused, other]) {
     await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
   }
