@@ -1,5 +1,6 @@
 import { ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
@@ -169,7 +170,7 @@ describe('DNS', () => {
 });
 
 describe('a timeout says what the request was waiting for:', () => {
-  const timeoutMs = 300;
+  const timeoutMs = 700;
 
   /** Accepts connections, and leaves the rest to the script. */
   async function startTcp(script: (socket: Socket) => void = () => {}): Promise<number> {
@@ -200,7 +201,7 @@ describe('a timeout says what the request was waiting for:', () => {
     const dns = await startDnsServer(() => undefined);
     startedServers.push(dns);
     const slow = { ...net, lookup: (name: string) => lookUpAll(name, dns.resolver) };
-    await expectError(get('http://shop.example/', { timeoutMs }, slow), 'unreachable', 'timed out after 0.3 s waiting for DNS');
+    await expectError(get('http://shop.example/', { timeoutMs }, slow), 'unreachable', 'timed out after 0.7 s waiting for DNS');
     expect(external.connections).toBe(0);
   });
 
@@ -208,7 +209,7 @@ describe('a timeout says what the request was waiting for:', () => {
     const full = await startFullServer(externalAddress);
     startedServers.push(full);
     const { port } = full;
-    await expectError(get(`http://${externalAddress}:${port}/`, { timeoutMs }), 'unreachable', 'timed out after 0.3 s while connecting');
+    await expectError(get(`http://${externalAddress}:${port}/`, { timeoutMs }), 'unreachable', 'timed out after 0.7 s while connecting');
   });
 
   test.each([
@@ -216,7 +217,7 @@ describe('a timeout says what the request was waiting for:', () => {
     ['sends a handshake byte by byte', dripping('\x16\x03\x03\x40\x00\x02\x00\x3f\xfc')],
   ])('the TLS handshake, with a server that %s', async (_, script) => {
     const url = `https://shop.example:${await startTcp(script)}/`;
-    await expectError(get(url, { timeoutMs }), 'timeout', 'timed out after 0.3 s during the TLS handshake');
+    await expectError(get(url, { timeoutMs }), 'timeout', 'timed out after 0.7 s during the TLS handshake');
   });
 
   test.each([
@@ -224,7 +225,7 @@ describe('a timeout says what the request was waiting for:', () => {
     ['sends the headers byte by byte', dripping(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1000)}`)],
   ])('the response, with a server that %s', async (_, script) => {
     const url = `http://shop.example:${await startTcp(script)}/`;
-    await expectError(get(url, { timeoutMs }), 'timeout', 'timed out after 0.3 s waiting for the response');
+    await expectError(get(url, { timeoutMs }), 'timeout', 'timed out after 0.7 s waiting for the response');
   });
 
   test.each([
@@ -232,17 +233,17 @@ describe('a timeout says what the request was waiting for:', () => {
     ['stalls before its end', scripts.stall()],
   ])('the body, if it %s', async (_, script) => {
     external.script = script;
-    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.3 s while reading the body');
+    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.7 s while reading the body');
   });
 
   test('each of them again after a redirect', async () => {
     external.script = ({ path }, response) => (path === '/' ? response.writeHead(302, { location: '/end' }).end('moved') : undefined);
-    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.3 s waiting for the response');
+    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.7 s waiting for the response');
     external.script = scripts.redirect('http://slow.example/');
     const slow = { ...net, lookup: () => new Promise<never>(() => {}) };
-    await expectError(get(external.url, { timeoutMs }, slow), 'unreachable', 'timed out after 0.3 s waiting for DNS');
+    await expectError(get(external.url, { timeoutMs }, slow), 'unreachable', 'timed out after 0.7 s waiting for DNS');
     external.script = scripts.redirect(`https://shop.example:${await startTcp()}/`);
-    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.3 s during the TLS handshake');
+    await expectError(get(external.url, { timeoutMs }), 'timeout', 'timed out after 0.7 s during the TLS handshake');
   });
 });
 
@@ -432,6 +433,21 @@ describe('TLS', () => {
 
   test('accepts a certificate of a trusted authority', async () => {
     expect(await get(await startHttps(await authority.issue('shop.example')))).toMatchObject({ status: 200 });
+  });
+
+  test('asks for the certificate of a name without the dot at its end', async () => {
+    const server = await startWebServer({
+      host: externalAddress,
+      certificate: await authority.issue('shop.example'),
+      script: (_, response) => void response.end(String((response.socket as TLSSocket).servername)),
+    });
+    startedServers.push(server);
+    const { body } = await get(
+      `https://shop.example.:${server.port}/`,
+      {},
+      { ...net, lookup: async () => [{ address: externalAddress, family: 4 }] },
+    );
+    expect(body.toString()).toBe('shop.example');
   });
 
   test('rejects an expired certificate and reports its date', async () => {

@@ -30,6 +30,12 @@ test('resolves a name while lookups of other names get no response; those end wi
     expect(error).toMatchObject({ kind: 'dns', message: 'DNS lookup failed: no response' });
 });
 
+test('a name that has only an IPv6 address is resolved', async () => {
+  const ipv6 = await startDnsServer(() => '2001:db8:0:0:0:0:0:7');
+  onTestFinished(() => ipv6.close());
+  expect(await lookUpAll('shop.example', ipv6.resolver)).toEqual([{ address: '2001:db8::7', family: 6 }]);
+});
+
 test('prefers /etc/hosts to DNS', async () => {
   expect(await lookUpAll('LOCALHOST.', dns.resolver)).toContainEqual({ address: '127.0.0.1', family: 4 });
 });
@@ -73,14 +79,15 @@ test('a DNS server that cannot be reached does not respond', async () => {
 });
 
 test('a lack of open files, which the resolver reports as a refused connection, is a local error', () => {
+  const [server] = dns.resolver.getServers();
   const script = `
     import { openSync } from 'node:fs';
     import { Resolver } from 'node:dns/promises';
     import { lookUpAll } from '${join(import.meta.dirname, '../../src/net/resolve.ts')}';
     const resolver = new Resolver({ timeout: 100, tries: 1 });
-    resolver.setServers(['127.0.0.1:1']);
+    resolver.setServers(['${server}']);
     const kinds = [];
-    const lookUp = () => lookUpAll('shop.example', resolver).catch(({ kind }) => kinds.push(kind));
+    const lookUp = () => lookUpAll('silent.example', resolver).catch(({ kind }) => kinds.push(kind));
     await lookUp();
     try {
       for (;;) openSync('/dev/null');

@@ -14,6 +14,7 @@ test('a connection that is accepted is a reply, and is closed again', async () =
   );
   onTestFinished(() => void server.close());
   expect(await repliesToTcp({ host: '127.0.0.1', port }, 5000)).toBe(true);
+  expect(await repliesToTcp({ host: 'localhost', port }, 5000)).toBe(true);
   await expect.poll(() => open, { timeout: 5000 }).toBe(0);
 });
 

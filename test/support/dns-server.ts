@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
 
-/** The IPv4 address of a name, null if it does not exist, undefined to send no response, or an error: 'SERVFAIL' or 'REFUSED'. */
+/** The address of a name (IPv6: all eight groups), null if it does not exist, undefined to send no response, or an error: 'SERVFAIL' or 'REFUSED'. */
 export type DnsAnswer = string | null | undefined;
 
 /** Starts a DNS server on loopback. It can take its time to answer. */
@@ -11,9 +12,9 @@ export async function startDnsServer(addressOf: (name: string) => DnsAnswer | Pr
     const { name, end } = readName(question);
     const address = await addressOf(name);
     if (address === undefined) return;
-    const isIpv4 = question.readUInt16BE(end) === 1;
     const code = address === null ? 3 : (errorCodes[address] ?? 0);
-    const answers = address !== null && code === 0 && isIpv4 ? [addressRecord(address)] : [];
+    const record = address !== null && code === 0 ? addressRecord(address) : undefined;
+    const answers = record?.readUInt16BE(2) === question.readUInt16BE(end) ? [record] : [];
     const head = Buffer.from(question.subarray(0, 12));
     head.writeUInt16BE(0x8180 + code, 2);
     head.writeUInt16BE(answers.length, 6);
@@ -38,7 +39,10 @@ function readName(question: Buffer): { name: string; end: number } {
   return { name: labels.join('.'), end: at + 1 };
 }
 
-/** An A record in class IN with a TTL of 0. Its name points to the name in the question. */
+/** An A or AAAA record in class IN with a TTL of 0. Its name points to the name in the question. */
 function addressRecord(address: string): Buffer {
-  return Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
+  const bytes = isIPv6(address)
+    ? address.split(':').flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
+    : address.split('.').map(Number);
+  return Buffer.from([0xc0, 12, 0, bytes.length === 16 ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes]);
 }
