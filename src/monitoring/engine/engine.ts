@@ -113,7 +113,6 @@ export class Engine {
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0 || this.#waitsForSlots()) return pauseOf(busyMs);
       if (this.#loop.isStopped) return pauseOf(idleMs);
-      if (this.#connectivity.isSilent) this.#runningSinceMs = performance.now();
       const runningSeconds = (performance.now() - this.#runningSinceMs) / 1000;
       const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId, runningSeconds };
       const claimed = await this.#transaction((query) => claimFairly(query, request));

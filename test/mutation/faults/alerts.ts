@@ -206,7 +206,7 @@ export const alertFaults: Fault[] = [
       title: 'the lease of a process that died keeps a recovery',
       find: ' and down.next_attempt_at > ${now})',
       replace: ')',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > an attempt that failed before'],
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > an attempt of a process that died'],
     },
     {
       title: 'a recovery is sent although its down alert was canceled',
