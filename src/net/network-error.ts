@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+
 export type NetworkErrorKind =
   | 'address_not_allowed'
   | 'dns'
@@ -46,8 +48,9 @@ export function toNetworkError(error: unknown): unknown {
   return errors.find(({ isReply }) => isReply) ?? errors.find(({ kind }) => kind !== 'local') ?? errors[0] ?? error;
 }
 
-function convert(error: Error & { code?: string }): NetworkError | undefined {
-  const { code = '' } = error;
+function convert(error: Error & { code?: string; address?: string }): NetworkError | undefined {
+  // A machine with IPv6 turned off has no address for it.
+  const code = error.code === 'EADDRNOTAVAIL' && isIPv6(error.address ?? '') ? 'ENETUNREACH' : (error.code ?? '');
   const known = errorsByCode[code];
   if (known) return new NetworkError(...known);
   if (code.startsWith('HPE_')) return new NetworkError('protocol', 'the response is not valid HTTP');

@@ -48,6 +48,12 @@ test.each([
   expect(converted).not.toHaveProperty('cause');
 });
 
+test('without IPv6 on this machine, a target that has nothing else cannot be reached', () => {
+  const noAddress = (address: string) => toNetworkError(Object.assign(errorWith('EADDRNOTAVAIL'), { address }));
+  expect(noAddress('2001:db8::7')).toMatchObject({ kind: 'unreachable', message: 'no route to the host' });
+  expect(noAddress('192.0.2.7')).toMatchObject({ kind: 'local' });
+});
+
 test('a network error stays as it is', () => {
   const error = new NetworkError('redirect', 'too many redirects', { cause: 'x' });
   expect(toNetworkError(error)).toBe(error);

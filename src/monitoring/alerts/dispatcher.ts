@@ -14,9 +14,9 @@ import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
 import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { chooseProviders } from './choose-providers.ts';
-import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased, selectNextAttempt } from './due-alerts.ts';
+import { findWaitingProviders, type LeasedAlert, leaseAlerts, lockLeased, selectNextAttempt } from './due-alerts.ts';
 import { countMessage, type ReachedLimit } from './message-limits.ts';
-import { cancelRecovery, markCounted, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
+import { beginAttempt, canceledError, endCanceledLease, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -44,7 +44,7 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Each provider gets one message at a time, so that a slow one delays only itself. */
   readonly #sending = new Map<number, { userId: number; channel: ProviderType; work: Promise<void> }>();
-  /** Leased and not finished. */
+  /** Leased and not attempted. */
   readonly #leased = new Set<LeasedAlert>();
   /** The user after whom the next iteration looks for due alerts. */
   #afterUserId = 0;
@@ -71,7 +71,7 @@ export class Dispatcher {
     this.#loop.wake();
   }
 
-  /** Waits for running attempts for a while, then releases the leases of all unfinished alerts. */
+  /** Waits for running attempts for a while. Releases the leases of alerts that were not attempted; one that was may have been sent. */
   async stop() {
     await this.#loop.stop();
     await Promise.race([
@@ -118,7 +118,7 @@ export class Dispatcher {
       await this.#send(alert).catch((error: unknown) =>
         this.#deps.log.warn({ err: error, alert_id: alert.id }, 'Could not record that an alert was sent; it may be sent again'),
       );
-      this.#leased.delete(alert);
+      if (!this.#loop.isStopped) this.#leased.delete(alert);
     }
   }
 
@@ -131,12 +131,13 @@ export class Dispatcher {
       log.warn({ alert_id: id, user_id: userId, provider_id: providerId, limit: reached.limit }, 'Alert suppressed by a limit');
       return;
     }
-    if (!provider) return void (await this.#withDatabase((query) => query(cancelRecovery(alert))));
+    if (!provider || this.#loop.isStopped) return;
+    this.#leased.delete(alert); // From now on it may have been sent.
     await asTrace(tracer, `alert ${provider.providerType}`, { 'sitekeeper.alert_id': alert.id }, async (addAttributes) => {
       const { outcome, mark } = await this.#deliver(alert, provider);
       addAttributes({ 'sitekeeper.outcome': outcome, 'error.type': outcome === 'sent' ? undefined : outcome });
       metrics.alerts.inc({ channel: provider.providerType, outcome });
-      await this.#withDatabase((query) => query(...(outcome === 'sent' ? [mark] : [cancelRecovery(alert), mark])));
+      await this.#withDatabase((query) => query(mark));
     });
   }
 
@@ -160,17 +161,21 @@ export class Dispatcher {
     }
   }
 
-  /** Counts the alert before its first attempt. There is no provider if the alert was deleted or is leased to another process. */
-  async #admit(query: Query, alert: LeasedAlert): Promise<{ provider?: Provider | undefined; reached?: ReachedLimit }> {
-    const [[leased], [provider]] = await query(selectLeased(alert), selectProvider({ id: alert.providerId }));
-    if (!leased || !provider || alert.isCounted) return { provider: leased && provider };
-    const channel = channelOf(this.#deps.channels, alert.channel);
-    const reached = await countMessage(query, { ...alert, channel, isExempt: alert.endsSentAlert });
-    if (!reached) {
-      await query(markCounted(alert));
-      return { provider };
+  /** Begins an attempt. There is no provider if the alert was deleted or canceled, or is leased to another process. */
+  async #admit(query: Query, alert: LeasedAlert): Promise<{ provider?: Provider; reached?: ReachedLimit | undefined }> {
+    const [[leased], [provider]] = await query(lockLeased(alert), selectProvider({ id: alert.providerId }));
+    if (!leased || !provider) {
+      await query(endCanceledLease(alert));
+      return {};
     }
-    await query(cancelRecovery(alert), markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
+    if (alert.endsCanceledAlert) {
+      await query(markFailed({ ...alert, reason: canceledError }));
+      return {};
+    }
+    const channel = channelOf(this.#deps.channels, alert.channel);
+    const reached = alert.isCounted ? undefined : await countMessage(query, { ...alert, channel, isExempt: alert.endsSentAlert });
+    if (reached) await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
+    else await query(beginAttempt(alert));
     return { provider, reached };
   }
 

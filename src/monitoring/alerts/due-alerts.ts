@@ -6,9 +6,8 @@ import type { ProviderType } from '../channels/channel.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
+import { canceledError, endsAlert, leaseEnd } from './outbox.ts';
 
-/** How long an alert is leased. It is longer than any attempt takes; afterwards another process can try. */
-const leaseSeconds = 60;
 /** How many alerts of a provider are leased together. They are sent one after the other. */
 const alertsPerLease = 10;
 /** The number of users that are visited at most to find providers. */
@@ -21,8 +20,10 @@ const now = sql<Date>`app_now()`;
 // A literal, because the partial indexes cannot be used for a parameter.
 const pending = sql.lit<'pending'>('pending');
 
-/** Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed, also
- * if that was canceled during the attempt. */
+/**
+ * Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed. If that was
+ * canceled while a process had leased it, the process may still send it.
+ */
 function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom'>) {
   return from
     .selectFrom('alerts as a')
@@ -133,6 +134,8 @@ export interface LeasedAlert extends WaitingProvider {
   isCounted: boolean;
   /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
   endsSentAlert: boolean;
+  /** Whether it is the recovery of an incident whose down alert was canceled, and certainly not sent, to the same provider. */
+  endsCanceledAlert: boolean;
   token: number;
 }
 
@@ -158,7 +161,7 @@ const leaseDue = prepare((given: { providers: string }) =>
     .updateTable('alerts as a')
     .from('due')
     .set({
-      next_attempt_at: sql`${now} + ${sql.lit(leaseSeconds)} * interval '1 second'`,
+      next_attempt_at: leaseEnd,
       lease_token: sql`nextval('claim_tokens')`,
       attempts: sql`attempts + 1`,
     })
@@ -166,24 +169,15 @@ const leaseDue = prepare((given: { providers: string }) =>
     // The array tells the planner that the update concerns few rows.
     .where(sql<boolean>`a.id = any (array(select id from due))`)
     .returning(['a.id', 'a.user_id as userId', 'a.provider_id as providerId', 'due.channel', 'a.subject', 'a.body', 'a.attempts'])
-    .returning(({ and, eb, exists, selectFrom }) => [
+    .returning([
       sql<number>`extract(epoch from ${now} - a.created_at)::float8`.as('ageSeconds'),
       sql<number>`a.lease_token`.as('token'),
       sql<boolean>`a.counted_at is not null`.as('isCounted'),
-      and([
-        eb('a.kind', '=', sql.lit('recovered')),
-        exists(
-          selectFrom('alerts as down')
-            .select(sql.lit(1).as('found'))
-            .whereRef('down.user_id', '=', 'a.user_id')
-            .where('down.status', '=', sql.lit('sent'))
-            .whereRef('down.incident_id', '=', 'a.incident_id')
-            .whereRef('down.provider_id', '=', 'a.provider_id')
-            .where('down.kind', '=', sql.lit('down')),
-        ),
-      ])
-        .$castTo<boolean>()
-        .as('endsSentAlert'),
+      endsAlert(sql`down.status = 'sent'`).as('endsSentAlert'),
+      // If it is still leased, the process may have died during an attempt.
+      endsAlert(
+        sql`down.status = 'failed' and down.last_error = ${canceledError} and (down.lease_token is null or down.counted_at is null)`,
+      ).as('endsCanceledAlert'),
     ]),
 );
 
@@ -195,10 +189,10 @@ export async function leaseAlerts(query: Query, providers: WaitingProvider[]): P
 }
 
 /**
- * Selects the alert if it is leased to this process. It may be deleted with its user, monitor or provider, or canceled, the lease may
- * have expired, or the user may be suspended.
+ * Selects the alert if it is leased to this process, and locks it, so that it cannot be canceled until the attempt begins. It may be
+ * deleted with its user, monitor or provider, or canceled, the lease may have expired, or the user may be suspended.
  */
-export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
+export const lockLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
   db
     .selectFrom('alerts')
     .select('id')
@@ -206,7 +200,8 @@ export const selectLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'to
     .where('lease_token', '=', token)
     .where('status', '=', pending)
     .where('next_attempt_at', '>', now)
-    .where(sql<boolean>`not ${isSuspended('user_id')}`),
+    .where(sql<boolean>`not ${isSuspended('user_id')}`)
+    .forUpdate(),
 );
 
 /** Selects the time until the next attempt, including that until the next lease expires. Alerts that are due are not considered. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
@@ -21,6 +21,8 @@ interface NewAlert {
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity>();
 const now = sql<Date>`app_now()`;
+/** A lease is longer than any attempt takes. Afterwards another process can try. */
+export const leaseEnd = sql<Date>`app_now() + interval '60 seconds'`;
 
 const insertAlerts = prepare((given: { kind: AlertKind; alerts: string }) =>
   db
@@ -49,11 +51,17 @@ export async function queueAlerts(query: Query, kind: AlertKind, alerts: NewAler
   return queued.length;
 }
 
-const canceledError = 'not sent: the monitor was paused or its target changed';
+/** Whether alert `a` is the recovery of an incident whose down alert to the same provider meets a condition. */
+export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(a.kind = 'recovered' and exists (select from alerts as down where down.user_id = a.user_id
+    and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'down' and ${condition}))`;
+}
+
+export const canceledError = 'not sent: the monitor was paused or its target changed';
 
 /**
- * Cancels the alerts of a monitor that was reset. If somebody was told that it is down, or is being told, and it has recovered before
- * the reset, they are still told so. An attempt that is running ends, and records its outcome.
+ * Cancels the alerts of a monitor that was reset. If somebody was told that it is down, and it has recovered before the reset, they
+ * are still told so. While a process has leased the down alert, the recovery waits, because that may still be sent.
  */
 export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =>
   tables<typeof AlertEntity | typeof IncidentEntity | typeof MonitorEntity>()
@@ -63,23 +71,10 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
     .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
     .where('m.id', '=', monitorId)
     .where(sql<boolean>`m.status in ('pending', 'paused')`)
+    .whereRef('a.user_id', '=', 'i.user_id')
     .whereRef('a.incident_id', '=', 'i.id')
     .where('a.status', '=', sql.lit('pending'))
-    .where(({ and, eb, exists, not, selectFrom }) =>
-      not(
-        and([
-          eb('a.kind', '=', sql.lit('recovered')),
-          exists(
-            selectFrom('alerts as down')
-              .select(sql.lit(1).as('found'))
-              .whereRef('down.incident_id', '=', 'a.incident_id')
-              .whereRef('down.provider_id', '=', 'a.provider_id')
-              .where('down.kind', '=', sql.lit('down'))
-              .where(sql<boolean>`(down.status = 'sent' or down.lease_token is not null and down.next_attempt_at > ${now})`),
-          ),
-        ]),
-      ),
-    ),
+    .where(({ not }) => not(endsAlert(sql`(down.status = 'sent' or down.lease_token is not null)`))),
 );
 
 const selectPending = prepare(() =>
@@ -107,7 +102,10 @@ interface Lease {
 
 const updateLeased = ({ id, token }: Lease) => db.updateTable('alerts').where('id', '=', id).where('lease_token', '=', token);
 
-export const markCounted = prepare((lease: Lease) => updateLeased(lease).set({ counted_at: now }));
+/** An attempt begins: the alert is counted, and the lease lasts longer than the attempt. */
+export const beginAttempt = prepare((lease: Lease) =>
+  updateLeased(lease).set({ counted_at: sql`coalesce(counted_at, ${now})`, next_attempt_at: leaseEnd }),
+);
 
 export const markSent = prepare((lease: Lease) => updateLeased(lease).set({ status: sql.lit('sent'), done_at: now, last_error: null }));
 
@@ -118,20 +116,9 @@ export const markFailed = prepare((given: Lease & { reason: string }) =>
   updateLeased(given).set({ status: sql.lit('failed'), done_at: now, lease_token: null, last_error: failedBecause(given.reason) }),
 );
 
-/** If a down alert was canceled and is not sent by whoever has leased it, nobody is told of the recovery either. */
-const cancelRecoveries = prepare((given: { leases: string }) =>
-  db
-    .updateTable('alerts as a')
-    .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint' }))
-    .innerJoin('alerts as down', (join) => join.onRef('down.id', '=', 'r.id').onRef('down.lease_token', '=', 'r.token'))
-    .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
-    .where('down.kind', '=', sql.lit('down'))
-    .where('down.status', '=', sql.lit('failed'))
-    .whereRef('a.user_id', '=', 'down.user_id')
-    .whereRef('a.incident_id', '=', 'down.incident_id')
-    .whereRef('a.provider_id', '=', 'down.provider_id')
-    .where('a.kind', '=', sql.lit('recovered'))
-    .where('a.status', '=', sql.lit('pending')),
+/** Ends the lease of an alert that was canceled before the attempt. Its recovery need not wait any longer. */
+export const endCanceledLease = prepare((lease: Lease) =>
+  updateLeased(lease).set({ lease_token: null }).where('status', '=', sql.lit('failed')),
 );
 
 /** Releases the lease. The alert is sent again after some time, unless it was canceled during the attempt. */
@@ -149,15 +136,11 @@ const releaseLeases = prepare((given: { leases: string }) =>
     .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint' }))
     .set({ next_attempt_at: now, lease_token: null, attempts: sql`a.attempts - 1` })
     .whereRef('a.id', '=', 'r.id')
-    .whereRef('a.lease_token', '=', 'r.token')
-    .where('a.status', '=', sql.lit('pending')),
+    .whereRef('a.lease_token', '=', 'r.token'),
 );
 
-export const cancelRecovery = ({ id, token }: Lease) => cancelRecoveries({ leases: JSON.stringify([{ id, token }]) });
-
-/** Releases alerts that were not sent before the shutdown, so that other processes need not wait for the leases to expire. */
+/** Releases alerts that were not attempted before the shutdown, so that other processes need not wait for the leases to expire. */
 export async function releaseAlerts(query: Query, leases: Lease[]): Promise<void> {
   const rows = leases.map(({ id, token }) => ({ id, token }));
-  const released = { leases: JSON.stringify(rows) };
-  await query(cancelRecoveries(released), releaseLeases(released), wakeDispatcher({}));
+  await query(releaseLeases({ leases: JSON.stringify(rows) }), wakeDispatcher({}));
 }

@@ -62,19 +62,10 @@ export async function readOldestDueSeconds(query: Query): Promise<number> {
   return Math.max(0, -(nextDue?.seconds ?? 0));
 }
 
-export interface ClaimRequest {
-  freeSlots: number;
-  /** The checks that occupy the other slots. */
-  running: Claim[];
-  afterUserId: number;
-  /** For how long this process has checked monitors without an interruption. The default is 0. */
-  runningSeconds?: number;
-}
-
-/** Shares the free slots among the users who have due monitors. */
+/** Shares the free slots among the users who have due monitors. `running` are the checks that occupy the other slots. */
 export async function claimFairly(
   query: Query,
-  { freeSlots, running, afterUserId, runningSeconds = 0 }: ClaimRequest,
+  { freeSlots, running, afterUserId }: { freeSlots: number; running: Claim[]; afterUserId: number },
 ): Promise<FairClaims> {
   const { userIds, continueAfter } = await findDueUsers(query, freeSlots, afterUserId);
   const slots = shareSlots(
@@ -88,7 +79,7 @@ export async function claimFairly(
     slots: share,
     running: countBy(runningByUser.get(userId) ?? [], ({ host }) => host),
   }));
-  const claims = shares.length > 0 ? await claimDueMonitors(query, shares, runningSeconds) : [];
+  const claims = shares.length > 0 ? await claimDueMonitors(query, shares) : [];
   const [[nextDue]] = await query(selectNextDue({}));
   return {
     claims,
@@ -110,12 +101,10 @@ function mayHaveMore(shares: Share[], claims: Claim[]): boolean {
 }
 
 /**
- * Failures from before a time without checks say nothing about the present. If this process has run ever since, the check is only
- * late, because it or the host is busy, and still confirms them.
+ * Failures from before a time without checks say nothing about the present. What counts is when the check was due, which every
+ * interruption moves: one that is only late, because the process or the host is busy, still confirms them.
  */
-const hasExpired = (runningSeconds: number) =>
-  sql<boolean>`(m.status <> 'down' and
-    m.last_checked_at < ${now} - greatest(m.interval_seconds + 60, ${runningSeconds}::float8) * interval '1 second')`;
+const hasExpired = sql<boolean>`(m.status <> 'down' and m.last_checked_at < n.due_at - (m.interval_seconds + 60) * interval '1 second')`;
 
 export interface Share {
   userId: number;
@@ -124,7 +113,7 @@ export interface Share {
   running: ReadonlyMap<string, number>;
 }
 
-const claimMonitors = prepare((given: { shares: string; running: string; runningSeconds: number }) =>
+const claimMonitors = prepare((given: { shares: string; running: string }) =>
   db
     .with(
       (cte) => cte('due').materialized(),
@@ -171,7 +160,7 @@ const claimMonitors = prepare((given: { shares: string; running: string; running
     .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
     .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host'])
     .returning([
-      sql<number>`case when ${hasExpired(given.runningSeconds)} then 0 else m.failures end`.as('failures'),
+      sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),
       sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
       sql<number | null>`m.claim_token`.as('token'),
       sql<number>`(extract(epoch from ${now} - n.due_at) * 1000)::float8`.as('latenessMs'),
@@ -183,14 +172,14 @@ const claimMonitors = prepare((given: { shares: string; running: string; running
  * do not count. Processes can do this concurrently: rows that another one has locked are skipped, and next_check_at is moved
  * strictly into the future, so that no monitor is claimed twice.
  */
-export async function claimDueMonitors(query: Query, shares: Share[], runningSeconds = 0): Promise<Claim[]> {
+export async function claimDueMonitors(query: Query, shares: Share[]): Promise<Claim[]> {
   const rows = shares.map(({ userId, slots, running }) => ({
     user_id: userId,
     slots,
     full_hosts: [...running].filter(([, checks]) => checks >= checksPerHost).map(([host]) => host),
   }));
   const running = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
-  const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running), runningSeconds }));
+  const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running) }));
   return claimed.flatMap(({ status, failures, token, ...claim }) =>
     token === null ? [] : [{ ...claim, token, state: { status, failures } }],
   );

@@ -41,7 +41,7 @@ const fewClaims = 50;
 const busyMs = 10;
 /** The delay without a network. Another process that has one takes the due monitors in the meantime. */
 const silentMs = 5000;
-/** Twice the longest sleep. */
+/** Without a claim for so long, which is twice the longest sleep, the database was not available. */
 const interruptionMs = 2 * defaultMaxSleepMs;
 const batchSize = 500;
 const retrySeconds = 10;
@@ -59,9 +59,9 @@ export class Engine {
   readonly #connectivity: Connectivity;
   /** Whether overdue monitors must be spread, because no check may have run for some time. */
   #mustSpread = true;
-  /** Since when this process has checked monitors without an interruption, and when it last did so, on the monotonic clock. */
-  #runningSinceMs = performance.now();
-  #ranMs = performance.now();
+  /** When this process last claimed monitors, on the monotonic clock. */
+  #claimedMs = performance.now();
+  #wasSilent = false;
   /** If users wait for slots: when to claim again, or how many running checks must be left before. */
   #claimAgain: { atMs: number; running: number } | undefined;
   /** The user after whom the next claim looks for due monitors. */
@@ -98,26 +98,23 @@ export class Engine {
 
   async #iterate(): Promise<Pause> {
     try {
-      // The database may have been unavailable for hours.
-      if (this.#mustSpread || this.#suspension.wasSuspended() || performance.now() - this.#ranMs > interruptionMs) {
+      this.#noticeInterruption();
+      if (this.#mustSpread) {
         await spreadOverdue(
           (work) => this.#transaction(work),
           () => this.#loop.goesOn(),
         );
-        this.#runningSinceMs = performance.now();
         this.#mustSpread = false;
-        this.#suspension.acknowledge();
       }
       this.#abandonTimedOut();
       await this.#writeCompleted();
       const freeSlots = Math.min(batchSize, this.#deps.concurrency - this.#running.size);
       if (freeSlots <= 0 || this.#waitsForSlots()) return pauseOf(busyMs);
       if (this.#loop.isStopped) return pauseOf(idleMs);
-      const runningSeconds = (performance.now() - this.#runningSinceMs) / 1000;
-      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId, runningSeconds };
+      const request = { freeSlots, running: [...this.#running.keys()], afterUserId: this.#afterUserId };
       const claimed = await this.#transaction((query) => claimFairly(query, request));
       const { claims, hasMore, needsSlots, continueAfter, nextDueSeconds } = claimed;
-      this.#ranMs = performance.now();
+      this.#claimedMs = performance.now();
       this.#afterUserId = continueAfter;
       this.#startChecks(claims);
       // Slots that became free while this was claiming count as well.
@@ -134,6 +131,15 @@ export class Engine {
       if (!(error instanceof DatabaseOutage)) this.#deps.log.warn({ err: error }, 'An engine iteration failed');
       return pauseOf(idleMs);
     }
+  }
+
+  /** Notices that this process was suspended, or that its database or its network is back. */
+  #noticeInterruption() {
+    const { isSilent } = this.#connectivity;
+    const isNetworkBack = this.#wasSilent && !isSilent;
+    if (isNetworkBack || this.#suspension.wasSuspended() || performance.now() - this.#claimedMs > interruptionMs) this.#mustSpread = true;
+    this.#wasSilent = isSilent;
+    this.#suspension.acknowledge();
   }
 
   /** Slots become free one by one. Claiming for each of them would keep the database busy, so a batch of them is collected. */
@@ -228,7 +234,6 @@ export class Engine {
     if (!this.#running.delete(claim)) return;
     this.#abandoned.push({ claim, failure: error instanceof LocalFailure ? error : new LocalFailure('an internal error') });
     this.#deps.metrics.checks.inc({ type: claim.type, outcome: 'local_failure' });
-    this.#runningSinceMs = performance.now();
     if (error instanceof LocalFailure) this.#localFailures.failed(error.message);
     else this.#deps.log.warn({ err: error, monitor_id: claim.id }, 'A check failed with an internal error; no result was recorded');
     this.#loop.wake();

@@ -19,7 +19,7 @@ const spreadMonitors = prepare(({ since }: { since: Date }) => {
   const overdue = db
     .selectFrom('monitors')
     .select('id')
-    .where('next_check_at', '<', since)
+    .where('next_check_at', '<', sql<Date>`least(${since}::timestamptz, app_now() - interval '5 seconds')`)
     .orderBy('next_check_at')
     .limit(sql.lit(spreadBatch))
     .forUpdate()
@@ -32,7 +32,7 @@ const spreadMonitors = prepare(({ since }: { since: Date }) => {
 });
 
 /**
- * After a start or a suspension many monitors may be overdue. Each waits for its turn, instead of all being checked at once. Millions
+ * After a start or an interruption many monitors may be overdue. Each waits for its turn, instead of all being checked at once. Millions
  * would take longer than a statement may take, so each batch has its own transaction.
  */
 export async function spreadOverdue(

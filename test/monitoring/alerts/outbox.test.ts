@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
-import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { findWaitingProviders, type LeasedAlert, leaseAlerts, lockLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
 import { countPendingAlerts, markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
@@ -65,7 +65,7 @@ const readAlerts = () =>
   database.asUser(user.id, (em) =>
     em.execute('select status, attempts, lease_token as token, last_error as error from alerts order by id'),
   );
-const isLeased = async (alert: LeasedAlert) => (await inTransaction((query) => query(selectLeased(alert))))[0].length === 1;
+const isLeased = async (alert: LeasedAlert) => (await inTransaction((query) => query(lockLeased(alert))))[0].length === 1;
 const waiting = async (busyProviders: number[] = []) =>
   (await inTransaction((query) => findWaitingProviders(query, { busyProviders, afterUserId: user.id - 1 }))).providers;
 

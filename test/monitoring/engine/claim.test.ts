@@ -249,6 +249,23 @@ test('any number of overdue monitors is spread, in transactions that are short',
   expect(Math.max(...(await database.asEngine((em) => secondsUntilDue(em, user.id))))).toBeLessThan(-3000);
 });
 
+test('the spread ends even if the clock of the database is set back meanwhile', async () => {
+  await createMonitors(database, user.id, 5000);
+  await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  const oneHourMs = 3_600_000;
+  let batches = 0;
+  await spreadOverdue(
+    async (work) => {
+      const result = await database.engineTransaction(work);
+      const [[row] = []] = result as { since?: Date }[][];
+      if (row?.since) row.since = new Date(row.since.getTime() + oneHourMs);
+      return result;
+    },
+    () => ++batches < 5,
+  );
+  expect(batches).toBe(2); // The second one is empty.
+});
+
 test('a suspension postpones neither running checks nor monitors that are overdue by less than 5 seconds or due later', async () => {
   await createMonitors(database, user.id, 3);
   await database.asEngine((em) => makeOverdue(em, user.id));

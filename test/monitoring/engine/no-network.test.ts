@@ -76,14 +76,15 @@ function startEngine(deps: Partial<EngineDeps> = {}): Engine {
 
 /** Makes monitors due and returns when their checks have ended. */
 async function check(engine: Engine, ...paths: string[]) {
-  const ids = paths.map((path) => path.split('/').at(-1)).join();
-  const run = (statement: string) => service.database.asEngine((em) => em.execute(statement, [ids]));
+  const ids = [paths.map((path) => path.split('/').at(-1)).join()];
   const isOne = `id = any (string_to_array(?, ',')::bigint[])`;
   // The end of a check removes the token.
-  await run(`update monitors set next_check_at = app_now(), claim_token = 0 where ${isOne}`);
+  await run(`update monitors set next_check_at = app_now(), claim_token = 0 where ${isOne}`, ids);
   engine.wake();
-  await passTimeUntil(async () => (await run(`select id from monitors where claim_token is not null and ${isOne}`)).length === 0);
+  await passTimeUntil(async () => (await run(`select id from monitors where claim_token is not null and ${isOne}`, ids)).length === 0);
 }
+
+const run = (statement: string, values: unknown[]) => service.database.asEngine((em) => em.execute(statement, values));
 
 async function passTimeUntil(isReached: () => boolean | Promise<boolean>) {
   while (!(await isReached())) await clock.pass(500);
@@ -168,51 +169,40 @@ test('without a network, an engine looks for due monitors only every 5 seconds, 
   for (const [index, ms] of claims.slice(1).entries()) expect(ms - (claims[index] ?? 0)).toBeGreaterThanOrEqual(5000);
 });
 
-test.each([
-  ['if the engine has run since, failures that are only old', 'down', async () => {}],
-  [
-    'after an outage of the database, failures from before it do not',
-    'up',
-    async () => {
-      const transaction = vi.spyOn(service.database, 'engineTransaction');
-      transaction.mockRejectedValue(new DatabaseOutage('unavailable', 'injected', 1));
-      await clock.pass(65_000);
-      transaction.mockRestore();
-      await clock.pass(1000);
-    },
-  ],
-  [
-    'after a time without a network, failures from before it do not',
-    'up',
-    async (engine: Engine) => {
-      const silent = await createUp('b.example', 'c.example', 'd.example');
-      addresses.delete('a.example');
-      await clock.pass(2000);
-      await check(engine, ...silent);
-      await clock.pass(6000);
-      addresses.set('a.example', '127.0.0.1');
-    },
-  ],
-])('%s count', async (_, status, interrupt) => {
-  const [path = ''] = await createUpEvery(30, 'a.example');
-  addresses.set('a.example', '127.0.0.1');
-  target.script = scripts.respond('', 500);
-  onTestFinished(() => {
-    target.script = scripts.respond();
-  });
+/** Makes ten monitors long overdue, and returns how many of them an engine has checked at once when time has passed. */
+async function countChecksOfOverdue(engine: Engine, ms: number): Promise<number> {
+  const names = Array.from({ length: 10 }, (_, index) => `overdue${index}.example`);
+  for (const name of names) addresses.set(name, '127.0.0.1');
+  await createUpEvery(60, ...names);
+  const isOne = `user_id = ? and target_host like 'overdue%'`;
+  await run(`update monitors set next_check_at = app_now() - interval '1 hour', last_checked_at = null where ${isOne}`, [user.id]);
+  engine.wake();
+  await clock.pass(ms);
+  return (await run(`select id from monitors where last_checked_at is not null and ${isOne}`, [user.id])).length;
+}
+
+test('overdue monitors are checked at once as long as nothing interrupts the engine', async () => {
   const engine = startEngine();
-  await clock.pass(110_000);
-  await interrupt(engine);
-  await service.database.asEngine((em) =>
-    em.execute(
-      `update monitors set failures = 2, first_failed_at = app_now(), first_cause = 'HTTP 500', last_checked_at = app_now() - interval '100 seconds'
-       where user_id = ? and target_host = 'a.example'`,
-      [user.id],
-      'run',
-    ),
-  );
-  await check(engine, path);
-  expect(await show(path)).toMatchObject({ status });
+  await clock.pass(2000);
+  expect(await countChecksOfOverdue(engine, 5000)).toBe(10);
+});
+
+test('after an outage of the database, overdue monitors wait for their turn', async () => {
+  const engine = startEngine();
+  await clock.pass(2000);
+  const transaction = vi.spyOn(service.database, 'engineTransaction');
+  onTestFinished(() => transaction.mockRestore());
+  transaction.mockRejectedValue(new DatabaseOutage('unavailable', 'injected', 1));
+  await clock.pass(65_000);
+  transaction.mockRestore();
+  expect(await countChecksOfOverdue(engine, 5000)).toBeLessThan(5);
+});
+
+test('after a time without a network, overdue monitors wait for their turn', async () => {
+  const silent = await createUp('a.example', 'b.example', 'c.example');
+  const engine = startEngine({ concurrency: 1 });
+  await check(engine, ...silent);
+  expect(await countChecksOfOverdue(engine, 10_000)).toBeLessThan(5);
 });
 
 test('while the database cannot say which other hosts there are, nothing is recorded', async () => {

@@ -24,8 +24,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'the monitors of a host with many silent ones never go down',
-      find: 'greatest(m.interval_seconds + 60, ${runningSeconds}::float8)',
-      replace: 'greatest(m.interval_seconds + 60, ${runningSeconds}::float8 * 0)',
+      find: 'm.last_checked_at < n.due_at - (',
+      replace: 'm.last_checked_at < ${now} - (',
       tests: record,
     },
     {
@@ -80,13 +80,13 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: record }, [
     {
       title: 'a failure from before a stop counts as the first of three',
-      find: 'case when ${hasExpired(given.runningSeconds)} then 0 else m.failures end',
+      find: 'case when ${hasExpired} then 0 else m.failures end',
       replace: 'm.failures',
     },
     {
       title: 'failures expire before they can be confirmed',
-      find: 'greatest(m.interval_seconds + 60,',
-      replace: 'greatest(m.interval_seconds,',
+      find: '(m.interval_seconds + 60) * interval',
+      replace: '(m.interval_seconds) * interval',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/due-users.ts', tests: claim }, [
@@ -276,9 +276,15 @@ export const engineFaults: Fault[] = [
     { title: 'an engine that is stopped goes on to spread monitors', find: ' && goesOn(); )', replace: '; )', tests: claim },
     {
       title: 'a suspension postpones running checks and monitors that are not overdue',
-      find: "    .where('next_check_at', '<', since)\n",
-      replace: "    .where('next_check_at', 'is not', null)\n",
+      find: ".where('next_check_at', '<', sql<Date>`least(${since}::timestamptz, app_now() - interval '5 seconds')`)",
+      replace: ".where('next_check_at', 'is not', null).where(sql<boolean>`${since}::timestamptz is not null`)",
       tests: ['test/monitoring/engine/claim.test.ts > a suspension postpones neither'],
+    },
+    {
+      title: 'the spread never ends after the clock of the database was set back',
+      find: "least(${since}::timestamptz, app_now() - interval '5 seconds')",
+      replace: '${since}::timestamptz',
+      tests: claim,
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/schedule.ts', tests: record }, [
@@ -407,26 +413,26 @@ export const engineFaults: Fault[] = [
       replace: 'error',
     },
     {
-      title: 'an engine that checks slowly never confirms a failure',
-      find: 'const runningSeconds = (performance.now() - this.#runningSinceMs) / 1000;',
-      replace: 'const runningSeconds = 0;',
+      title: 'every overdue monitor is checked at once after an outage of the database',
+      find: ' || performance.now() - this.#claimedMs > interruptionMs) ',
+      replace: ') ',
     },
     {
-      title: 'failures from before an outage of the database count after it',
-      find: ' || performance.now() - this.#ranMs > interruptionMs) {',
-      replace: ') {',
+      title: 'an engine always seems to have been without a database',
+      find: '      this.#claimedMs = performance.now();\n',
+      replace: '',
     },
     {
-      title: 'failures from before a time without a network count after it',
-      find: '    this.#runningSinceMs = performance.now();\n    if (error instanceof LocalFailure)',
-      replace: '    if (error instanceof LocalFailure)',
+      title: 'every overdue monitor is checked at once when the network is back',
+      find: 'if (isNetworkBack || ',
+      replace: 'if (',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: localFailures }, [
     {
       title: 'a start checks every overdue monitor at once',
-      find: '#mustSpread = true;',
-      replace: '#mustSpread = false;',
+      find: '  #mustSpread = true;\n  /** When',
+      replace: '  #mustSpread = false;\n  /** When',
       tests: ['test/monitoring/engine/engine.test.ts > after a start'],
     },
     {
@@ -491,7 +497,7 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'after one suspension every iteration postpones overdue monitors',
-      find: '        this.#suspension.acknowledge();\n',
+      find: '    this.#suspension.acknowledge();\n',
       replace: '',
       tests: ['test/monitoring/engine/engine.test.ts > postpones overdue monitors once'],
     },
