@@ -44,8 +44,8 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Each provider gets one message at a time, so that a slow one delays only itself. */
   readonly #sending = new Map<number, { userId: number; channel: ProviderType; work: Promise<void> }>();
-  /** Leased and not attempted. */
-  readonly #leased = new Set<LeasedAlert>();
+  /** Leased and not finished. Maps each alert to whether its attempt has begun, so that it may have been sent. */
+  readonly #leased = new Map<LeasedAlert, boolean>();
   /** The user after whom the next iteration looks for due alerts. */
   #afterUserId = 0;
   readonly #loop = new Loop(() => this.#iterate());
@@ -71,14 +71,14 @@ export class Dispatcher {
     this.#loop.wake();
   }
 
-  /** Waits for running attempts for a while. Releases the leases of alerts that were not attempted; one that was may have been sent. */
+  /** Waits for running attempts for a while, then releases the leases of all unfinished alerts. */
   async stop() {
     await this.#loop.stop();
     await Promise.race([
       Promise.all([...this.#sending.values()].map(({ work }) => work)),
       delay(shutdownTimeoutMs, undefined, { ref: false }),
     ]);
-    if (this.#leased.size > 0) await this.#transaction((query) => releaseAlerts(query, [...this.#leased]));
+    if (this.#leased.size > 0) await this.#transaction((query) => releaseAlerts(query, this.#leased));
   }
 
   async #iterate(): Promise<Pause> {
@@ -91,7 +91,7 @@ export class Dispatcher {
         return { leased, continueAfter, nextAttempt };
       });
       this.#afterUserId = continueAfter;
-      for (const alert of leased) this.#leased.add(alert);
+      for (const alert of leased) this.#leased.set(alert, false);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const [{ userId, channel }] = alerts as [LeasedAlert];
         const work = this.#sendInOrder(alerts).finally(() => this.#release(providerId));
@@ -132,7 +132,7 @@ export class Dispatcher {
       return;
     }
     if (!provider || this.#loop.isStopped) return;
-    this.#leased.delete(alert); // From now on it may have been sent.
+    this.#leased.set(alert, true);
     await asTrace(tracer, `alert ${provider.providerType}`, { 'sitekeeper.alert_id': alert.id }, async (addAttributes) => {
       const { outcome, mark } = await this.#deliver(alert, provider);
       addAttributes({ 'sitekeeper.outcome': outcome, 'error.type': outcome === 'sent' ? undefined : outcome });

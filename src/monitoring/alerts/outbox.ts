@@ -133,14 +133,19 @@ export const postpone = prepare((given: Lease & { reason: string; seconds: numbe
 const releaseLeases = prepare((given: { leases: string }) =>
   db
     .updateTable('alerts as a')
-    .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint' }))
-    .set({ next_attempt_at: now, lease_token: null, attempts: sql`a.attempts - 1` })
+    .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint', attempted: 'boolean' }))
+    .set({
+      next_attempt_at: now,
+      // An alert that may have been sent keeps its token, as after the end of the process.
+      lease_token: sql`case when r.attempted then a.lease_token end`,
+      attempts: sql`a.attempts - case when r.attempted then 0 else 1 end`,
+    })
     .whereRef('a.id', '=', 'r.id')
     .whereRef('a.lease_token', '=', 'r.token'),
 );
 
-/** Releases alerts that were not attempted before the shutdown, so that other processes need not wait for the leases to expire. */
-export async function releaseAlerts(query: Query, leases: Lease[]): Promise<void> {
-  const rows = leases.map(({ id, token }) => ({ id, token }));
+/** Releases alerts at shutdown, so that other processes need not wait for the leases to expire. Maps each to whether it was attempted. */
+export async function releaseAlerts(query: Query, leases: ReadonlyMap<Lease, boolean>): Promise<void> {
+  const rows = [...leases].map(([{ id, token }, attempted]) => ({ id, token, attempted }));
   await query(releaseLeases({ leases: JSON.stringify(rows) }), wakeDispatcher({}));
 }

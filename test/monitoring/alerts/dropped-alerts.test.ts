@@ -238,24 +238,40 @@ test('the recovery of an alert that is canceled after a failed attempt, before t
     ]);
 });
 
-test('at shutdown, the lease of an alert that is being sent stays, and those of the alerts after it end', async () => {
+test('after a shutdown, other processes attempt all alerts at once, and one that was being sent may have been sent', async () => {
   const user = await service.createUser();
-  const { id: monitorId } = await createMonitor(user);
+  const { id: monitorId, path } = await createMonitor(user);
   const { id: providerId } = await createProvider(user, 'telegram');
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId, count: 2 });
+    await queueRecoveries(em, providerId);
+  });
   const attempted = holdDelivery();
-  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 2 }));
   const { dispatcher } = startDispatcher();
   const finish = await attempted;
   await dispatcher.stop();
   const rows = await service.database.asEngine((em) =>
-    em.execute('select status, lease_token is not null as lease from alerts where user_id = ? order by id', [user.id]),
+    em.execute(
+      `select attempts, next_attempt_at <= app_now() as due, lease_token is not null as leased from alerts
+       where user_id = ? and kind = 'down' order by id`,
+      [user.id],
+    ),
   );
   expect(rows).toEqual([
-    { status: 'pending', lease: true },
-    { status: 'pending', lease: false },
+    { attempts: 1, due: true, leased: true },
+    { attempts: 0, due: true, leased: false },
   ]);
+  await user.api.put(path, { json: { is_active: false } });
+  startDispatcher();
+  await expect
+    .poll(() => readAlerts(user), { timeout: 15_000 })
+    .toMatchObject([
+      { kind: 'down', ...canceled },
+      { kind: 'down', ...canceled },
+      { kind: 'recovered', status: 'sent' },
+      { kind: 'recovered', ...canceled },
+    ]);
   finish();
-  await deleteUser(service.database, user.id); // Other tests have dispatchers that would send the alerts.
 });
 
 test('a lease is renewed before each attempt, however long those before it took', async () => {

@@ -116,7 +116,7 @@ test('an alert that is released at shutdown can be leased at once, and the attem
   const alert = await leaseOne();
   const notified: string[] = [];
   await database.listen('work_available', { onNotification: (loop) => notified.push(loop), onReconnect() {} });
-  await inTransaction((query) => releaseAlerts(query, [alert]));
+  await inTransaction((query) => releaseAlerts(query, new Map([[alert, false]])));
   await expect.poll(() => notified, { timeout: 10_000 }).toContain('dispatcher');
   expect(await isLeased(alert)).toBe(false);
   expect((await leaseOne()).attempts).toBe(1);
@@ -152,7 +152,7 @@ test('a provider that gets a message, or whose user is suspended, does not wait'
   expect(await waiting([providerId])).toEqual([]);
   const alert = await leaseOne();
   expect(await isLeased(alert)).toBe(true);
-  await inTransaction((query) => releaseAlerts(query, [alert]));
+  await inTransaction((query) => releaseAlerts(query, new Map([[alert, false]])));
   const again = await leaseOne();
   await queue('another alert', { incident: await openIncident() });
   expect(await waiting()).toHaveLength(1);

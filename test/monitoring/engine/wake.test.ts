@@ -340,7 +340,7 @@ describe('dispatcher', () => {
     await postponeAlerts();
     await startDispatcher({ listens: true });
     const before = received();
-    await other.asEngine((em) => releaseAlerts(queryInTransaction(em), leased));
+    await other.asEngine((em) => releaseAlerts(queryInTransaction(em), new Map(leased.map((alert) => [alert, false]))));
     await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
   });
 
