@@ -129,6 +129,7 @@ test.each([
 
 test.each([
   ['fails', 503, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
+  ['is rejected', 403, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
   ['succeeds', 200, { kind: 'down', status: 'sent' }, { kind: 'recovered', status: 'sent' }],
 ])('if the attempt that was running when the monitor was paused %s, the recovery follows it', async (_, status, ...expected) => {
   const user = await service.createUser();
