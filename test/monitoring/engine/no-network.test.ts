@@ -169,23 +169,26 @@ test('without a network, an engine looks for due monitors only every 5 seconds, 
   for (const [index, ms] of claims.slice(1).entries()) expect(ms - (claims[index] ?? 0)).toBeGreaterThanOrEqual(5000);
 });
 
-/** Makes 30 monitors long overdue. Returns how many of them an engine checks within about three seconds. */
-async function countChecksOfOverdue(engine: Engine): Promise<number> {
+/** Creates 30 monitors that are long overdue. Returns a function that counts those of them that are checked within three seconds. */
+async function createOverdue(): Promise<(engine: Engine) => Promise<number>> {
   const names = Array.from({ length: 30 }, (_, index) => `overdue${index}.example`);
   for (const name of names) addresses.set(name, '127.0.0.1');
   await createUpEvery(60, ...names);
   const isOne = `user_id = ? and target_host like 'overdue%'`;
   await run(`update monitors set next_check_at = app_now() - interval '1 hour', last_checked_at = null where ${isOne}`, [user.id]);
-  engine.wake();
   const count = async () => (await run(`select id from monitors where last_checked_at is not null and ${isOne}`, [user.id])).length;
-  for (let step = 0; step < 30 && (await count()) < 30; step++) await clock.pass(5000);
-  return count();
+  return async (engine) => {
+    engine.wake();
+    for (let step = 0; step < 30 && (await count()) < 30; step++) await clock.pass(5000);
+    return count();
+  };
 }
 
 test('overdue monitors are checked at once as long as nothing interrupts the engine', async () => {
   const engine = startEngine();
   await clock.pass(65_000);
-  expect(await countChecksOfOverdue(engine)).toBe(30);
+  const countChecks = await createOverdue();
+  expect(await countChecks(engine)).toBe(30);
 });
 
 test('after an outage of the database, overdue monitors wait for their turn', async () => {
@@ -194,16 +197,18 @@ test('after an outage of the database, overdue monitors wait for their turn', as
   const transaction = vi.spyOn(service.database, 'engineTransaction');
   onTestFinished(() => transaction.mockRestore());
   transaction.mockRejectedValue(new DatabaseOutage('unavailable', 'injected', 1));
+  const countChecks = await createOverdue();
   await clock.pass(65_000);
   transaction.mockRestore();
-  expect(await countChecksOfOverdue(engine)).toBeLessThan(15);
+  expect(await countChecks(engine)).toBeLessThan(15);
 });
 
 test('after a time without a network, overdue monitors wait for their turn', async () => {
   const silent = await createUp('a.example', 'b.example', 'c.example');
   const engine = startEngine({ concurrency: 1 });
   await check(engine, ...silent);
-  expect(await countChecksOfOverdue(engine)).toBeLessThan(15);
+  const countChecks = await createOverdue();
+  expect(await countChecks(engine)).toBeLessThan(15);
 });
 
 test('while the database cannot say which other hosts there are, nothing is recorded', async () => {
