@@ -116,6 +116,10 @@ export class Engine {
       const { claims, hasMore, needsSlots, continueAfter, nextDueSeconds } = claimed;
       this.#claimedMs = performance.now();
       this.#afterUserId = continueAfter;
+      if (this.#suspension.wasSuspended()) {
+        this.#abandoned.push(...claims.map((claim) => ({ claim }))); // The failures of these monitors may have expired meanwhile.
+        return pauseOf(0);
+      }
       this.#startChecks(claims);
       // Slots that became free while this was claiming count as well.
       const running = Math.max(0, request.running.length - Math.ceil(this.#deps.concurrency / 20));

@@ -239,6 +239,50 @@ test('the recovery of an alert that is canceled after a failed attempt, before t
     ]);
 });
 
+test('after a shutdown during a pause, other processes drop the recoveries of alerts that were not attempted', async () => {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const { id: providerId } = await createProvider(user, 'telegram');
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId, count: 2 });
+    await em.execute('update alerts set counted_at = app_now() where provider_id = ?', [providerId], 'run');
+    await queueRecoveries(em, providerId);
+  });
+  const attempted = holdDelivery();
+  const { dispatcher } = startDispatcher();
+  const finish = await attempted;
+  await user.api.put(path, { json: { is_active: false } });
+  await dispatcher.stop();
+  startDispatcher();
+  await expect
+    .poll(() => readAlerts(user), { timeout: 15_000 })
+    .toMatchObject([
+      { kind: 'down', ...canceled },
+      { kind: 'down', ...canceled },
+      { kind: 'recovered', status: 'sent' },
+      { kind: 'recovered', ...canceled },
+    ]);
+  finish();
+});
+
+test('an alert whose attempt would begin during a shutdown is released instead', async () => {
+  const user = await service.createUser();
+  const { id: monitorId } = await createMonitor(user);
+  const { id: providerId } = await createProvider(user, 'telegram');
+  const before = receivers.telegram.requests.length;
+  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
+  const stopped = Promise.withResolvers<void>();
+  const { dispatcher } = startDispatcher(async (nth) => {
+    if (nth === 2) stopped.resolve(dispatcher.stop());
+  });
+  await stopped.promise;
+  expect(
+    await service.database.asEngine((em) => em.execute('select attempts, lease_token from alerts where user_id = ?', [user.id])),
+  ).toEqual([{ attempts: 0, lease_token: null }]);
+  expect(receivers.telegram.requests.length).toBe(before);
+  await deleteUser(service.database, user.id); // The dispatchers of other tests would send it.
+});
+
 test('after a shutdown, other processes attempt all alerts at once, and one that was being sent may have been sent', async () => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);

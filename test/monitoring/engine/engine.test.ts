@@ -221,6 +221,26 @@ test('postpones overdue monitors once after a suspension, and checks those that 
   await expect.poll(lateness, { timeout: 15_000 }).toBeGreaterThanOrEqual(3600);
 });
 
+test('a claim during which the process was suspended is released without a check', async () => {
+  const suspend = controlClocks();
+  await createDue(1);
+  let checks = 0;
+  const engineTransaction: Database['engineTransaction'] = async (work) => {
+    const result = await service.database.engineTransaction(work);
+    if ((await readMonitors())[0]?.token) suspend();
+    return result;
+  };
+  startEngine(
+    (addresses, requests) => {
+      checks++;
+      return respond(addresses, requests);
+    },
+    { database: { engineTransaction } as Database },
+  );
+  await expect.poll(readMonitors, { timeout: 15_000 }).toEqual([{ status: 'pending', token: null, due: false }]);
+  expect(checks).toBe(0);
+});
+
 test('the claim of a check that ran during a suspension is released without a result, before its lease expires', async () => {
   const suspend = controlClocks();
   await createDue(1);

@@ -162,6 +162,18 @@ export const alertFaults: Fault[] = [
       replace: 'String(error);',
     },
     {
+      title: 'an alert is sent during the shutdown',
+      find: 'if (!provider || this.#loop.isStopped) return;',
+      replace: 'if (!provider) return;',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > begin during a shutdown'],
+    },
+    {
+      title: 'an alert whose attempt was prevented by the shutdown waits until its lease expires',
+      find: 'if (!this.#loop.isStopped) this.#leased.delete(alert);',
+      replace: 'this.#leased.delete(alert);',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > begin during a shutdown'],
+    },
+    {
       title: 'an alert that was being sent at shutdown counts as not sent',
       find: '    this.#leased.set(alert, true);\n',
       replace: '',
@@ -209,14 +221,14 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'pausing a monitor cancels the alerts of all monitors',
-      find: "    .whereRef('a.incident_id', '=', 'i.id')\n",
-      replace: '',
+      find: ".where('m.id', '=', monitorId)",
+      replace: ".where('m.id', '<>', monitorId * 0)",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > other monitors alone'],
     },
     {
       title: 'renaming a monitor cancels its alerts',
-      find: "    .where(sql<boolean>`m.status in ('pending', 'paused')`)\n",
-      replace: '',
+      find: "\n    .where(sql<boolean>`m.status in ('pending', 'paused')`);",
+      replace: ';',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > renaming it cancels nothing'],
     },
     {
@@ -269,6 +281,12 @@ export const alertFaults: Fault[] = [
       title: 'an alert that was sent keeps the error of an earlier attempt',
       find: 'done_at: now, last_error: null }',
       replace: 'done_at: now }',
+    },
+    {
+      title: 'the recovery of an alert that was canceled before the shutdown is sent',
+      find: "    .whereRef('a.lease_token', '=', 'r.token'),\n);",
+      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('pending')),\n);",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > during a pause'],
     },
     {
       title: 'an alert that was not sent before the shutdown counts as an attempt',

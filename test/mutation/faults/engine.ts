@@ -496,6 +496,12 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/engine.test.ts > can never be written'],
     },
     {
+      title: 'a monitor that was claimed before a suspension is checked after it',
+      find: '      if (this.#suspension.wasSuspended()) {\n',
+      replace: '      if (claims.length < 0) {\n',
+      tests: ['test/monitoring/engine/engine.test.ts > during which the process was suspended'],
+    },
+    {
       title: 'after one suspension every iteration postpones overdue monitors',
       find: '    this.#suspension.acknowledge();\n',
       replace: '',
