@@ -177,7 +177,7 @@ export const alertFaults: Fault[] = [
       title: 'an alert that was being sent at shutdown counts as not sent',
       find: '    this.#leased.set(alert, true);\n',
       replace: '',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > at shutdown'],
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > after a shutdown, other'],
     },
     {
       title: 'unsent alerts are not released at shutdown',
