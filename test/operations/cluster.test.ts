@@ -159,6 +159,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('on PostgreSQL', () => {
     await startShutdown(service);
     service.child.kill('SIGKILL');
     await waitUntilExited(workers, 4000);
+    await service.ended; // The workers notice it before all files of the primary are closed.
     unfinished.destroy();
     await expect(connectTo(service.url)).rejects.toThrow('ECONNREFUSED');
     expect(service.printed()).not.toMatch(/Error/);
