@@ -74,7 +74,7 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
     db
       .updateTable('alerts as a')
       .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
-      // The array tells the planner that there are few incidents.
+      // As long as the tables have no statistics, an array is faster than a join.
       .where(sql<boolean>`a.incident_id = any (array(${incidents}))`)
       .where('a.status', '=', sql.lit('pending'))
       .where(({ not }) => not(endsAlert(sql`(down.status = 'sent' or down.lease_token is not null)`)))

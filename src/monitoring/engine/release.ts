@@ -48,7 +48,7 @@ export async function spreadOverdue(
 
 export interface ReleasedClaim {
   claim: Pick<Claim, 'id' | 'token'>;
-  /** The local failure that prevented the check. None if the process stops. */
+  /** The local failure that prevented the check. None if the process stops or was suspended. */
   failure?: LocalFailure;
 }
 
