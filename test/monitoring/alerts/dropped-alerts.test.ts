@@ -71,6 +71,27 @@ const queueRecoveries = (em: SqlEntityManager, providerId: number) =>
     'run',
   );
 
+/** Queues down alerts of a new monitor for a new provider, and their recoveries. `afterAttempt`: an attempt has failed before. */
+async function queue({
+  count,
+  withRecoveries = false,
+  afterAttempt = false,
+}: {
+  count: number;
+  withRecoveries?: boolean;
+  afterAttempt?: boolean;
+}) {
+  const user = await service.createUser();
+  const { id: monitorId, path } = await createMonitor(user);
+  const { id: providerId } = await createProvider(user, 'telegram');
+  await service.database.asEngine(async (em) => {
+    await queueAlerts(em, { monitorId, providerId, count });
+    if (afterAttempt) await em.execute('update alerts set counted_at = app_now() where provider_id = ?', [providerId], 'run');
+    if (withRecoveries) await queueRecoveries(em, providerId);
+  });
+  return { user, monitorId, path, providerId };
+}
+
 interface Ids {
   monitorId: number;
   providerId: number;
@@ -132,14 +153,8 @@ test.each([
   ['is rejected', 403, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
   ['succeeds', 200, { kind: 'down', status: 'sent' }, { kind: 'recovered', status: 'sent' }],
 ])('if the attempt that was running when the monitor was paused %s, the recovery follows it', async (_, status, ...expected) => {
-  const user = await service.createUser();
-  const { id: monitorId, path } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
+  const { user, path } = await queue({ count: 1, withRecoveries: true });
   const attempted = holdDelivery();
-  await service.database.asEngine(async (em) => {
-    await queueAlerts(em, { monitorId, providerId, count: 1 });
-    await queueRecoveries(em, providerId);
-  });
   startDispatcher();
   const finish = await attempted;
   await user.api.put(path, { json: { is_active: false } });
@@ -216,14 +231,7 @@ test('recoveries of other providers and incidents, and those of alerts that fail
 });
 
 test('the recovery of an alert that is canceled after a failed attempt, before the next one, is canceled as well', async () => {
-  const user = await service.createUser();
-  const { id: monitorId, path } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
-  await service.database.asEngine(async (em) => {
-    await queueAlerts(em, { monitorId, providerId, count: 2 });
-    await em.execute('update alerts set counted_at = app_now() where provider_id = ?', [providerId], 'run');
-    await queueRecoveries(em, providerId);
-  });
+  const { user, path } = await queue({ count: 2, withRecoveries: true, afterAttempt: true });
   const attempted = holdDelivery();
   startDispatcher();
   const finish = await attempted; // The second one is leased with it.
@@ -240,14 +248,7 @@ test('the recovery of an alert that is canceled after a failed attempt, before t
 });
 
 test('after a shutdown during a pause, other processes drop the recoveries of alerts that were not attempted', async () => {
-  const user = await service.createUser();
-  const { id: monitorId, path } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
-  await service.database.asEngine(async (em) => {
-    await queueAlerts(em, { monitorId, providerId, count: 2 });
-    await em.execute('update alerts set counted_at = app_now() where provider_id = ?', [providerId], 'run');
-    await queueRecoveries(em, providerId);
-  });
+  const { user, path } = await queue({ count: 2, withRecoveries: true, afterAttempt: true });
   const attempted = holdDelivery();
   const { dispatcher } = startDispatcher();
   const finish = await attempted;
@@ -266,11 +267,8 @@ test('after a shutdown during a pause, other processes drop the recoveries of al
 });
 
 test('an alert whose attempt would begin during a shutdown is released instead', async () => {
-  const user = await service.createUser();
-  const { id: monitorId } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
+  const { user } = await queue({ count: 1 });
   const before = receivers.telegram.requests.length;
-  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
   const stopped = Promise.withResolvers<void>();
   const { dispatcher } = startDispatcher(async (nth) => {
     if (nth === 2) stopped.resolve(dispatcher.stop());
@@ -284,13 +282,7 @@ test('an alert whose attempt would begin during a shutdown is released instead',
 });
 
 test('after a shutdown, other processes attempt all alerts at once, and one that was being sent may have been sent', async () => {
-  const user = await service.createUser();
-  const { id: monitorId, path } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
-  await service.database.asEngine(async (em) => {
-    await queueAlerts(em, { monitorId, providerId, count: 2 });
-    await queueRecoveries(em, providerId);
-  });
+  const { user, path } = await queue({ count: 2, withRecoveries: true });
   const attempted = holdDelivery();
   const { dispatcher } = startDispatcher();
   const finish = await attempted;
@@ -320,10 +312,7 @@ test('after a shutdown, other processes attempt all alerts at once, and one that
 });
 
 test('a lease is renewed before each attempt, however long those before it took', async () => {
-  const user = await service.createUser();
-  const { id: monitorId } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
-  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 2 }));
+  const { user } = await queue({ count: 2 });
   const first = holdDelivery();
   startDispatcher();
   const finishFirst = await first;
@@ -347,11 +336,8 @@ test('a lease is renewed before each attempt, however long those before it took'
 });
 
 test.runIf(process.env.TEST_DATABASE_URL)('an alert whose cancellation is committed while its attempt begins is not sent', async () => {
-  const user = await service.createUser();
-  const { id: monitorId } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
+  const { user, monitorId } = await queue({ count: 1 });
   const before = receivers.telegram.requests.length;
-  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
   const [canceledIt, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let pause = Promise.resolve();
   const { transactions } = startDispatcher(async (nth) => {
@@ -372,11 +358,8 @@ test.runIf(process.env.TEST_DATABASE_URL)('an alert whose cancellation is commit
 });
 
 test('an attempt that fails after the monitor was paused is not repeated', async () => {
-  const user = await service.createUser();
-  const { id: monitorId, path } = await createMonitor(user);
-  const { id: providerId } = await createProvider(user, 'telegram');
+  const { user, path } = await queue({ count: 1 });
   const attempted = holdDelivery();
-  await service.database.asEngine((em) => queueAlerts(em, { monitorId, providerId, count: 1 }));
   const { transactions } = startDispatcher();
   const finish = await attempted;
   await user.api.put(path, { json: { is_active: false } });
