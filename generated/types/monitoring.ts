@@ -60,7 +60,7 @@ export interface paths {
         };
         /**
          * List monitors
-         * @description Returns one page of your monitors with their status, newest first.
+         * @description Returns one page of your monitors with their status. The headers and the body of http checks are left out: read a single monitor to get them.
          */
         get: operations["listMonitors"];
         put?: never;
@@ -95,7 +95,7 @@ export interface paths {
         get: operations["showMonitor"];
         /**
          * Update a monitor
-         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
          */
         put: operations["updateMonitor"];
         post?: never;
@@ -530,6 +530,45 @@ export interface components {
             /** @enum {boolean} */
             deleted: true;
         };
+        /** @description A header of the request. */
+        RequestHeader: {
+            /** @description The name of the header. */
+            name: string;
+            /** @description The value. That of a secret header is masked: `****` and, if it is long, its last 4 characters. */
+            value: string;
+            /** @description Whether the value is stored encrypted, returned masked, and never sent to another origin. */
+            secret: boolean;
+        };
+        /** @description The expected value: a string, a number, true, false or null. A value that is missing is not null. */
+        JsonValue: (string | null) | number | boolean;
+        /** @description What an http check sends, and what it expects. Only monitors of type http have it. */
+        HttpOptions: {
+            /**
+             * @description The method of the request.
+             * @enum {string}
+             */
+            method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+            /** @description The headers of the request. Lists of monitors do not contain them. */
+            headers?: components["schemas"]["RequestHeader"][];
+            /** @description The body of the request. Null if it has none. Lists of monitors do not contain it. */
+            body?: string | null;
+            /** @description The statuses with which the check succeeds. */
+            expected_status: string[];
+            /** @description A text that the body of the response must contain. */
+            body_contains: string | null;
+            /** @description A text that the body of the response must not contain. */
+            body_not_contains: string | null;
+            /** @description A value that the body of the response must have, if it is parsed as JSON. */
+            json: {
+                /** @description Where the value is (RFC 6901). */
+                pointer: string;
+                equals: components["schemas"]["JsonValue"];
+            } | null;
+            /** @description Whether redirects are followed, up to 5. If not, a redirect is a response like any other. */
+            follow_redirects: boolean;
+            /** @description Whether the certificate of an https target must be valid. */
+            verify_tls: boolean;
+        };
         /** @description A monitor with its settings and its status. */
         Monitor: {
             /**
@@ -542,22 +581,45 @@ export interface components {
             /** @description The URL or host that is checked. */
             url: string;
             /**
-             * @description How the monitor is checked: with an http(s) request or with a ping.
+             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
              * @enum {string}
              */
-            type: "http" | "ping";
+            type: "http" | "ping" | "tcp";
+            http?: components["schemas"]["HttpOptions"];
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval: number;
+            /**
+             * Format: int32
+             * @description How long a check may take.
+             */
+            timeout_seconds: number;
+            /**
+             * Format: int32
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+             */
+            confirmations: number;
             /** @description Whether the monitor is checked. False means that it is paused. */
             is_active: boolean;
             /**
-             * @description `pending` until the first check, and again after `url` or `type` was changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
+             * @description `pending` until the first check, and again after `url`, `type` or the options of the type were changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
              * @enum {string}
              */
             status: "pending" | "up" | "down" | "paused";
+            /** @description Labels that group monitors. */
+            tags: string[];
+            /**
+             * Format: int64
+             * @description The website of the registry that the monitor belongs to. Null if it belongs to none or the website was deleted.
+             */
+            website_id: number | null;
+            /**
+             * Format: date-time
+             * @description The end of the maintenance. Null or a time in the past means that there is none.
+             */
+            maintenance_until: string | null;
             /**
              * Format: date-time
              * @description When the monitor was last checked. Null if it was never checked.
@@ -587,18 +649,72 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["PageMeta"];
         };
+        /** @description A header of the request. */
+        RequestHeaderCreate: {
+            /** @description The name of the header. */
+            name: string;
+            /** @description The value of the header. */
+            value: string;
+            /** @description Whether to store the value encrypted, return it masked, and never send it to another origin. The default is true, except for `Accept`, `Accept-Language`, `Content-Type` and `User-Agent`. */
+            secret?: boolean;
+        };
+        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to a MiB. Null means that this is not checked. */
+        JsonCondition: {
+            /** @description Where the value is: a JSON pointer (RFC 6901). Empty means the whole document. */
+            pointer: string;
+            equals: components["schemas"]["JsonValue"];
+        } | null;
+        /** @description What the check sends, and what it expects. Only for type http. */
+        HttpOptionsCreate: {
+            /**
+             * @description The method of the request.
+             * @default GET
+             * @enum {string}
+             */
+            method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+            /**
+             * @description The headers of the request. `Host`, `Content-Length`, `Accept-Encoding` and those that belong to a connection cannot be set, and no name can be repeated.
+             * @default []
+             */
+            headers: components["schemas"]["RequestHeaderCreate"][];
+            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. */
+            body?: string | null;
+            /**
+             * @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`.
+             * @default [
+             *       "2xx"
+             *     ]
+             */
+            expected_status: string[];
+            /** @description A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked. */
+            body_contains?: string | null;
+            /** @description A text that the first MiB of the body must not contain. Null means that this is not checked. */
+            body_not_contains?: string | null;
+            json?: components["schemas"]["JsonCondition"];
+            /**
+             * @description Whether to follow redirects, up to 5. Secret headers and the body are not sent to another origin. If false, a redirect is a response like any other, and `expected_status` can contain its status.
+             * @default true
+             */
+            follow_redirects: boolean;
+            /**
+             * @description Whether the certificate of an https target must be valid. With false, an expired or self-signed one is accepted.
+             * @default true
+             */
+            verify_tls: boolean;
+        };
         /** @description The settings of a new monitor. */
         MonitorCreate: {
             /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name: string;
-            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
+            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
             url: string;
             /**
-             * @description How to check: with an http(s) request or with a ping.
+             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
              * @default http
              * @enum {string}
              */
-            type: "http" | "ping";
+            type: "http" | "ping" | "tcp";
+            http?: components["schemas"]["HttpOptionsCreate"];
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
@@ -606,33 +722,106 @@ export interface components {
              */
             interval: number;
             /**
+             * Format: int32
+             * @description How long a check may take.
+             * @default 10
+             */
+            timeout_seconds: number;
+            /**
+             * Format: int32
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+             * @default 2
+             */
+            confirmations: number;
+            /**
              * @description Whether to check the monitor. False creates it paused.
              * @default true
              */
             is_active: boolean;
+            /**
+             * @description Labels that group monitors. Each has up to 32 lower-case letters, digits, `_` and `-`, and starts with a letter or a digit.
+             * @default []
+             */
+            tags: string[];
+            /**
+             * Format: int64
+             * @description The id of a website of yours in the registry that the monitor belongs to. Null means none.
+             */
+            website_id?: number | null;
+            /**
+             * Format: date-time
+             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+             */
+            maintenance_until?: string | null;
         };
         /** @description One monitor. */
         MonitorItem: {
             data: components["schemas"]["Monitor"];
         };
+        /** @description What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers` and `expected_status` are replaced as a whole. */
+        HttpOptionsUpdate: {
+            /**
+             * @description The method of the request.
+             * @enum {string}
+             */
+            method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+            /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. */
+            headers?: components["schemas"]["RequestHeaderCreate"][];
+            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. */
+            body?: string | null;
+            /** @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`. */
+            expected_status?: string[];
+            /** @description A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked. */
+            body_contains?: string | null;
+            /** @description A text that the first MiB of the body must not contain. Null means that this is not checked. */
+            body_not_contains?: string | null;
+            json?: components["schemas"]["JsonCondition"];
+            /** @description Whether to follow redirects, up to 5. If false, a redirect is a response like any other. */
+            follow_redirects?: boolean;
+            /** @description Whether the certificate of an https target must be valid. */
+            verify_tls?: boolean;
+        };
         /** @description The settings to change. Absent fields keep their value. The other fields of a monitor are ignored, so that you can read a monitor, edit it and send it back. */
         MonitorUpdate: {
             /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name?: string;
-            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor. */
+            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor. */
             url?: string;
             /**
-             * @description How to check: with an http(s) request or with a ping.
+             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
              * @enum {string}
              */
-            type?: "http" | "ping";
+            type?: "http" | "ping" | "tcp";
+            http?: components["schemas"]["HttpOptionsUpdate"];
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval?: number;
+            /**
+             * Format: int32
+             * @description How long a check may take.
+             */
+            timeout_seconds?: number;
+            /**
+             * Format: int32
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+             */
+            confirmations?: number;
             /** @description False pauses the monitor, true resumes it. */
             is_active?: boolean;
+            /** @description Labels that group monitors. Each has up to 32 lower-case letters, digits, `_` and `-`, and starts with a letter or a digit. */
+            tags?: string[];
+            /**
+             * Format: int64
+             * @description The id of a website of yours in the registry that the monitor belongs to. Null means none.
+             */
+            website_id?: number | null;
+            /**
+             * Format: date-time
+             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+             */
+            maintenance_until?: string | null;
             /**
              * Format: int64
              * @description Ignored.
@@ -1824,15 +2013,35 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Return only monitors that are up, or only those that are down. If absent, all monitors are returned, including pending and paused ones.
+                 * @description Return only monitors that have this status. `pending` and `paused` are extensions.
                  * @example up
                  */
-                status?: "up" | "down";
+                status?: "up" | "down" | "pending" | "paused";
                 /**
                  * @description Return only monitors of this type.
                  * @example http
                  */
-                type?: "http" | "ping";
+                type?: "http" | "ping" | "tcp";
+                /**
+                 * @description Return only monitors that have this tag.
+                 * @example production
+                 */
+                tag?: string;
+                /**
+                 * @description Return only monitors that belong to this website.
+                 * @example 7
+                 */
+                website_id?: number;
+                /**
+                 * @description Return only monitors whose name or URL contains this text, ignoring case. `%` and `_` have no special meaning. An empty text filters nothing.
+                 * @example shop
+                 */
+                search?: string;
+                /**
+                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+                 * @example worst_first
+                 */
+                sort: "newest" | "name" | "worst_first";
                 /**
                  * @description The page to return, starting at 1. A page after the last one is empty, not an error.
                  * @example 1

@@ -6,14 +6,13 @@ import type { Scope } from '../auth/scopes.ts';
 import { enforceQuota } from '../db/rows.ts';
 import { prepare, queryInTransaction } from '../db/statement.ts';
 import { tables } from '../db/tables.ts';
+import { timeError } from '../db/times.ts';
 import { ProblemError, type ValidationError } from '../errors.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 
 const maxKeys = 100;
 /** The keys that one key has created, directly or through others. A leaked key cannot use up the quota of its user. */
 const maxDescendants = 10;
-/** Years in RFC 3339 have four digits, so a later time could not be returned. */
-const lastTimeMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 interface NewKey {
   userId: number;
@@ -42,10 +41,7 @@ export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{
 
 /** Returns what is wrong with an expiry time, or undefined. */
 export function expiryError(expiresAt: Date, nowMs: number): Pick<ValidationError, 'code' | 'message'> | undefined {
-  const ms = expiresAt.getTime();
-  if (!(ms <= lastTimeMs))
-    return { code: 'invalid_time', message: 'must be a date and time, such as 2099-12-31T00:00:00Z, before the year 10000' };
-  return ms > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' };
+  return timeError(expiresAt) ?? (expiresAt.getTime() > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' });
 }
 
 function tooManyDescendants(): ProblemError {

@@ -7,6 +7,12 @@ import { NetworkError } from './network-error.ts';
 // How long each of several addresses is tried before the next. Node's default of 250 ms is too short for a distant server.
 const attemptTimeout = { autoSelectFamilyAttemptTimeout: 1000 };
 
+interface ConnectionOptions {
+  protocol?: 'http/1.1' | 'h2';
+  /** Whether the certificate must be valid. */
+  verifiesTls?: boolean | undefined;
+}
+
 /** A connection to a host at one of its checked addresses, for one request. */
 export class Connection {
   readonly socket: Socket;
@@ -14,7 +20,7 @@ export class Connection {
   isSecure = false;
   #certificateExpiry: Date | undefined;
 
-  constructor(url: URL, addresses: LookupAddress[], protocol: 'http/1.1' | 'h2') {
+  constructor(url: URL, addresses: LookupAddress[], { protocol = 'http/1.1', verifiesTls = true }: ConnectionOptions = {}) {
     const host = hostOf(url);
     const isTls = url.protocol === 'https:';
     const target = {
@@ -24,17 +30,17 @@ export class Connection {
       lookup: fixedLookup(addresses),
       ...attemptTimeout,
     };
-    this.socket = isTls ? this.#connectTls(target, protocol) : net.connect(target);
+    this.socket = isTls ? this.#connectTls(target, protocol, verifiesTls) : net.connect(target);
     this.socket.on('error', () => {}); // Whoever uses the connection gets the error. It may come before and after that.
   }
 
-  #connectTls(target: { host: string; port: number; lookup: LookupFunction }, protocol: string): Socket {
+  #connectTls(target: { host: string; port: number; lookup: LookupFunction }, protocol: string, verifiesTls: boolean): Socket {
     const socket = tls.connect({
       ...target,
       ALPNProtocols: [protocol],
       secureContext: secureContext(),
       servername: isIP(target.host) === 0 ? target.host.replace(/\.$/, '') : '',
-      rejectUnauthorized: true, // NODE_TLS_REJECT_UNAUTHORIZED must not disable it.
+      rejectUnauthorized: verifiesTls, // NODE_TLS_REJECT_UNAUTHORIZED must not change it.
     });
     // Runs before Node verifies the certificate, because it is not available afterwards.
     socket.prependOnceListener('secure', () => {

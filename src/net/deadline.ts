@@ -1,11 +1,12 @@
 import { NetworkError } from './network-error.ts';
 
 /** What a request is waiting for. */
-export type Phase = 'dns' | 'connect' | 'tls' | 'response' | 'body';
+export type Phase = 'dns' | 'connect' | 'echo' | 'tls' | 'response' | 'body';
 
 const waits: Record<Phase, string> = {
   dns: 'waiting for DNS',
   connect: 'while connecting',
+  echo: 'waiting for a reply to echo requests',
   tls: 'during the TLS handshake',
   response: 'waiting for the response',
   body: 'while reading the body',
@@ -40,8 +41,12 @@ export class Deadline {
   }
 }
 
+const silentPhases: readonly Phase[] = ['dns', 'connect', 'echo'];
+
 /** Until there is a connection, the target has not replied with anything. */
-export function timedOut(timeoutMs: number, phase: Phase): NetworkError {
-  const isConnected = phase !== 'dns' && phase !== 'connect';
-  return new NetworkError(isConnected ? 'timeout' : 'unreachable', `timed out after ${timeoutMs / 1000} s ${waits[phase]}`);
+function timedOut(timeoutMs: number, phase: Phase): NetworkError {
+  return new NetworkError(
+    silentPhases.includes(phase) ? 'unreachable' : 'timeout',
+    `timed out after ${timeoutMs / 1000} s ${waits[phase]}`,
+  );
 }

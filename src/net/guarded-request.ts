@@ -12,6 +12,8 @@ export interface GuardedRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
+  /** The names of the headers that must not be sent to another origin. If it is absent, all but the harmless ones must not. */
+  secretNames?: readonly string[];
   /** For the whole request: DNS, connections, redirects, the last byte. */
   timeoutMs: number;
   /** How much of the response body is read before the connection is closed. */
@@ -22,6 +24,8 @@ export interface GuardedRequest {
   endsWithHead?: (headers: IncomingHttpHeaders) => boolean;
   /** Whether cookies that a redirect sets are sent on the rest of its way. They are forgotten afterwards. */
   keepsCookies?: boolean;
+  /** Whether the certificate of the server must be valid. True by default. */
+  verifiesTls?: boolean;
   /** Whether the receiver is told which trace the request belongs to. The targets of checks are not. */
   propagatesTrace?: boolean;
   /** Called when the head of a response arrives, also for a redirect. The request can still fail afterwards. */
@@ -49,8 +53,9 @@ export async function guardedRequest(address: string, options: GuardedRequest, n
 }
 
 async function follow(address: string, options: GuardedRequest, net: Net, deadline: Deadline): Promise<GuardedResponse> {
-  const { method = 'GET', headers = {}, body, maxBytes, maxRedirects, endsWithHead, keepsCookies, onResponse } = options;
-  let hop: Hop = { url: usableUrl(URL.parse(address), 'protocol', 'the URL'), method, headers: lowerCased(headers), body };
+  const { method = 'GET', headers = {}, body, verifiesTls, maxBytes, maxRedirects, endsWithHead, keepsCookies, onResponse } = options;
+  const url = usableUrl(URL.parse(address), 'protocol', 'the URL');
+  let hop: Hop = { url, method, headers: lowerCased(headers), body, verifiesTls };
   let cookies: Cookies | undefined;
   for (let redirects = 0; ; redirects++) {
     let target: URL | undefined;
@@ -68,7 +73,7 @@ async function follow(address: string, options: GuardedRequest, net: Net, deadli
       cookies ??= new (await import('./cookies.ts')).Cookies();
       cookies.store(setCookie, hop.url);
     }
-    hop = redirected(hop, response.status, usableUrl(target, 'redirect', 'the redirect'));
+    hop = redirected(hop, response.status, usableUrl(target, 'redirect', 'the redirect'), options.secretNames);
   }
 }
 
@@ -77,7 +82,7 @@ function headersOf({ headers, body }: Hop, cookie: string | undefined): Record<s
     'user-agent': 'Sitekeeper',
     accept: '*/*',
     ...headers,
-    ...(cookie !== undefined && { cookie }),
+    ...(cookie !== undefined && { cookie: [headers.cookie, cookie].filter(Boolean).join('; ') }),
     'accept-encoding': 'identity', // Nothing is decompressed, so a small response cannot become a huge one.
     ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
   };
@@ -130,16 +135,19 @@ function usableUrl(url: URL | null, kind: 'protocol' | 'redirect', which: string
   return url;
 }
 
-// The only headers that are sent to another origin. Any other header may contain a secret.
-const crossOriginHeaders = ['accept', 'accept-language', 'user-agent'];
+// The only headers that are sent to another origin if it is not known which are secrets.
+const harmlessHeaders = ['accept', 'accept-language', 'user-agent'];
 
-function redirected(hop: Hop, status: number, url: URL): Hop {
-  const keepsMethod = status === 307 || status === 308 || hop.method === 'GET' || hop.method === 'HEAD';
+function redirected(hop: Hop, status: number, url: URL, secretNames: readonly string[] | undefined): Hop {
+  const keepsMethod = ['GET', 'HEAD'].includes(hop.method) || (hop.method === 'POST' ? [307, 308].includes(status) : status !== 303);
   const isSameOrigin = url.origin === hop.url.origin;
   if (keepsMethod && !isSameOrigin && hop.body !== undefined)
     throw new NetworkError('redirect', 'a redirect to another origin cannot repeat the request body');
-  const mayKeep = (name: string) => (isSameOrigin ? keepsMethod || !name.startsWith('content-') : crossOriginHeaders.includes(name));
+  const secrets = secretNames?.map((name) => name.toLowerCase());
+  const maySend = (name: string) => isSameOrigin || (secrets ? !secrets.includes(name) : harmlessHeaders.includes(name));
+  const mayKeep = (name: string) => maySend(name) && (keepsMethod || !name.startsWith('content-'));
   return {
+    ...hop,
     url,
     method: keepsMethod ? hop.method : 'GET',
     headers: Object.fromEntries(Object.entries(hop.headers).filter(([name]) => mayKeep(name))),

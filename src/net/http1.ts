@@ -12,6 +12,8 @@ export interface Hop {
   /** With names in lower case. */
   headers: Record<string, string>;
   body: string | Buffer | undefined;
+  /** Whether the certificate of the server must be valid. */
+  verifiesTls?: boolean | undefined;
 }
 
 export interface Head {
@@ -40,7 +42,7 @@ export const maxInformationalResponses = 20;
 
 /** Sends one request on its own connection, which is closed afterwards. */
 export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { deadline, bytesWanted }: Limits): Promise<Response> {
-  const connection = new Connection(hop.url, addresses, 'http/1.1');
+  const connection = new Connection(hop.url, addresses, hop);
   let hasHead = false;
   const onHead = (head: Head) => {
     hasHead = true;

@@ -17,11 +17,11 @@ const limits = {
 };
 
 /** For all frames, also those that are no part of a response, such as pings. Nothing else limits their number. */
-const maxConnectionBytes = 1_000_000;
+const maxConnectionBytes = 1_500_000;
 
 /** Sends one request on its own connection, which is closed afterwards. */
 export async function exchangeHttp2(hop: Hop, addresses: LookupAddress[], { deadline, bytesWanted }: Limits): Promise<Response> {
-  const connection = new Connection(hop.url, addresses, 'h2');
+  const connection = new Connection(hop.url, addresses, { ...hop, protocol: 'h2' });
   const { socket } = connection;
   const meter = metered(socket);
   const session = connect(hop.url.origin, { createConnection: () => meter, ...limits });

@@ -16,6 +16,7 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
+import { testCipher } from '../support/cipher.ts';
 import { serviceUrl } from '../support/database-url.ts';
 import { compareWithGatus } from './engine-beside-gatus.ts';
 import { postmasterOf } from './engine-processes.ts';
@@ -132,7 +133,7 @@ function engineOf(database: Database, onLateness?: (ms: number) => void): Engine
   const metrics = createMetrics();
   if (onLateness) metrics.lateness.observe = (seconds: unknown) => onLateness(Number(seconds) * 1000);
   const net = { allow: parseRanges(['127.0.0.0/8']), lookup: async () => [{ address: '127.0.0.1', family: 4 }] };
-  return new Engine({ database, net, pinger: new Pinger(async () => undefined), log, metrics });
+  return new Engine({ database, net, pinger: new Pinger(async () => undefined), cipher: testCipher, log, metrics });
 }
 
 async function countChecks(database: Database): Promise<number> {

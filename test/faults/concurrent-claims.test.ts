@@ -1,7 +1,7 @@
 // Many workers that claim overdue monitors at the same time.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { queryInTransaction } from '../../src/db/statement.ts';
-import { claimFairly, leaseSeconds } from '../../src/monitoring/engine/claim.ts';
+import { claimFairly, leaseMs } from '../../src/monitoring/engine/claim.ts';
 import { reopen } from '../support/database.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { lengthOf } from '../support/length.ts';
@@ -35,7 +35,7 @@ guarantee(
       workers.map(async (worker) => {
         const ids: number[] = [];
         // Later, the first claims would expire and could be claimed again.
-        while (performance.now() - start < (leaseSeconds - 1) * 1000) {
+        while (performance.now() - start < leaseMs({ timeoutSeconds: 10 }) - 1000) {
           const { claims } = await worker.asEngine((em) =>
             claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }),
           );

@@ -1,12 +1,27 @@
 import { httpCheck } from '../../src/monitoring/checks/http/http.check.ts';
+import { httpOptions } from '../../src/monitoring/checks/http/http.options.ts';
 import { pingCheck } from '../../src/monitoring/checks/ping/ping.check.ts';
+import { tcpCheck } from '../../src/monitoring/checks/tcp/tcp.check.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
+import { testCipher } from './cipher.ts';
 
-export function checkHttp(url: string, net: Net) {
-  return httpCheck.run({ url, settings: {} }, { net, pinger: new Pinger(async () => undefined) });
+/** A monitor with the default options. */
+export const plainTarget = { id: 1, userId: 1, settings: {}, timeoutSeconds: 10 };
+
+const noPinger = new Pinger(async () => undefined);
+
+/** Checks a URL. The options are in the form in which clients send them. */
+export function checkHttp(url: string, net: Net, options: object = {}, timeoutSeconds = 10) {
+  const change = { monitor: plainTarget, stored: {}, isSameOrigin: false, cipher: testCipher };
+  const settings = httpOptions.merge({ ...options }, change);
+  return httpCheck.run({ ...plainTarget, url, settings, timeoutSeconds }, { net, pinger: noPinger, cipher: testCipher });
 }
 
-export function checkPing(url: string, net: Net, pinger: Pinger) {
-  return pingCheck.run({ url, settings: {} }, { net, pinger });
+export function checkPing(url: string, net: Net, pinger: Pinger, timeoutSeconds = 10) {
+  return pingCheck.run({ ...plainTarget, url, timeoutSeconds }, { net, pinger, cipher: testCipher });
+}
+
+export function checkTcp(url: string, net: Net, timeoutSeconds = 10) {
+  return tcpCheck.run({ ...plainTarget, url, timeoutSeconds }, { net, pinger: noPinger, cipher: testCipher });
 }

@@ -4,6 +4,7 @@ import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
+import { hasNoIncident } from '../monitors/monitor.writes.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
@@ -57,10 +58,10 @@ export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
     and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'down' and ${condition}))`;
 }
 
-export const canceledError = 'not sent: the monitor was paused or its target changed';
+export const canceledError = 'not sent: the monitor was paused or in maintenance, or its target changed';
 
 /**
- * Cancels the alerts of a monitor that was reset. If somebody was told that it is down, and it has recovered before the reset, they
+ * Cancels the alerts of a monitor that was reset or is in maintenance. If somebody was told that it is down, and it has recovered before the reset, they
  * are still told so. While a process has leased the down alert, the recovery waits, because that may still be sent.
  */
 export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) => {
@@ -69,7 +70,7 @@ export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) =
     .innerJoin('monitors as m', 'm.id', 'i.monitor_id')
     .select('i.id')
     .where('m.id', '=', monitorId)
-    .where(sql<boolean>`m.status in ('pending', 'paused')`);
+    .where(hasNoIncident);
   return (
     db
       .updateTable('alerts as a')

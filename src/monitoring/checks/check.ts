@@ -1,4 +1,6 @@
 import type { components } from '../../../generated/types/monitoring.ts';
+import type { SecretCipher } from '../../auth/secret-cipher.ts';
+import type { ValidationError } from '../../errors.ts';
 import type { Ranges } from '../../net/addresses.ts';
 import type { Pinger } from '../../net/ping.ts';
 import type { Net } from '../../net/resolve.ts';
@@ -7,11 +9,16 @@ import type { LocalFailure } from './local-failure.ts';
 /** The monitor types of the contract. */
 export type MonitorType = NonNullable<components['schemas']['MonitorCreate']['type']>;
 
+/** The options of a type as they are stored: those that differ from their defaults. */
+export type StoredOptions = Record<string, unknown>;
+
 /** What a check needs to know about a monitor. */
 export interface CheckTarget {
+  id: number;
+  userId: number;
   url: string;
-  /** The settings of the type, which the contract's schema has validated. */
-  settings: Record<string, unknown>;
+  settings: StoredOptions;
+  timeoutSeconds: number;
 }
 
 export type CheckResult =
@@ -27,10 +34,11 @@ export type CheckResult =
  */
 export type MissingReply = 'none' | 'earlier' | 'not_asked';
 
-/** The network as checks see it. */
+/** What checks need: the network, and the key to the secrets in their options. */
 export interface CheckDeps {
   net: Net;
   pinger: Pinger;
+  cipher: SecretCipher;
 }
 
 /** What is wrong with the `url` of a monitor. The message completes the sentence "url …". */
@@ -45,6 +53,35 @@ export interface MonitorCheck {
   targetError(url: string, allowed: Ranges): TargetError | undefined;
   /** The host that the check connects to. The number of checks of a user that run at the same time on one host is limited. */
   hostOf(url: string): string;
+  /** Absent if the type has no options. */
+  options?: CheckOptions;
+  /** Says what a check does, in one sentence without secrets. */
+  describe(target: Pick<CheckTarget, 'url' | 'settings' | 'timeoutSeconds'>): string;
   /** Returns a LocalFailure if the check failed because of this machine. Connections go only through net/. */
   run(target: CheckTarget, deps: CheckDeps): Promise<CheckResult | LocalFailure>;
+}
+
+/** Options as clients send them, in the object of the contract that has the name of the type. The schema has validated them. */
+export type SentOptions = Record<string, unknown>;
+
+/** The options of one monitor type. */
+export interface CheckOptions {
+  /** Returns what a schema cannot express about options, each with a pointer that begins within the options. */
+  errors(sent: SentOptions): ValidationError[];
+  /** Returns the options to store, after options were sent. Throws InvalidRequest if they do not fit the stored ones. */
+  merge(sent: SentOptions, change: OptionsChange): StoredOptions;
+  /** Returns all options as the API shows them: with defaults, and without secrets. */
+  view(stored: StoredOptions): object;
+  /** The same for lists, without those that can be long. */
+  listView(stored: StoredOptions): object;
+}
+
+/** What a change of options depends on. */
+export interface OptionsChange {
+  monitor: Pick<CheckTarget, 'id' | 'userId'>;
+  /** The options of the monitor before the change. */
+  stored: StoredOptions;
+  /** Whether the check still connects to the same origin. Otherwise stored secrets must not be kept. */
+  isSameOrigin: boolean;
+  cipher: SecretCipher;
 }

@@ -2,6 +2,7 @@ import type { MonitorCheck, MonitorType } from './check.ts';
 import { httpCheck } from './http/http.check.ts';
 import { LocalFailure } from './local-failure.ts';
 import { pingCheck } from './ping/ping.check.ts';
+import { tcpCheck } from './tcp/tcp.check.ts';
 
 /** One check for each monitor type of the contract. */
 export type CheckRegistry = Readonly<Record<MonitorType, MonitorCheck>>;
@@ -10,6 +11,7 @@ export type CheckRegistry = Readonly<Record<MonitorType, MonitorCheck>>;
 export const checks: CheckRegistry = {
   http: httpCheck,
   ping: pingCheck,
+  tcp: tcpCheck,
 };
 
 /** Returns the check of a stored monitor. Its type is unknown to this version if a newer one has stored it. */
@@ -24,6 +26,7 @@ function unknownCheck(type: string): MonitorCheck {
       message: `cannot be changed: this version of the service does not know the type ${type}`,
     }),
     hostOf: () => '',
+    describe: () => `Nothing: this version of the service does not know the type ${type}.`,
     run: async () => new LocalFailure(`this version of the service does not know the type ${type}`),
   };
 }

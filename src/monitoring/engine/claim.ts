@@ -7,7 +7,7 @@ import { countBy, shareSlots } from '../fair-share.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { findDueUsers } from './due-users.ts';
-import type { CheckState } from './transition.ts';
+import type { CheckState, TransitionRules } from './transition.ts';
 
 /** A monitor that this process is going to check. */
 export interface Claim extends CheckTarget {
@@ -17,14 +17,20 @@ export interface Claim extends CheckTarget {
   /** The host of the target. */
   host: string;
   state: CheckState;
+  rules: TransitionRules;
   /** The result is recorded only if it carries the monitor's current token. */
   token: number;
   /** How long the monitor had been due. */
   latenessMs: number;
 }
 
-/** If a process dies, its claims expire after this time. It is longer than any check takes. */
-export const leaseSeconds = 30;
+/** If a process dies, its claims expire after the timeout of the check and this time, in which others are asked if it got no reply. */
+const leaseMarginSeconds = 20;
+
+/** How long a claim lasts. It is longer than its check takes. */
+export function leaseMs({ timeoutSeconds }: Pick<Claim, 'timeoutSeconds'>): number {
+  return (timeoutSeconds + leaseMarginSeconds) * 1000;
+}
 
 /** The checks of one user on one host that run at once, in one process. */
 const checksPerHost = 10;
@@ -55,7 +61,7 @@ const selectNextDue = prepare(() =>
 
 /**
  * How long the monitor that waits longest for its check has been due; 0 if none is due. The claims of a process that died expire
- * after `leaseSeconds`, and then their monitors are due as well.
+ * with their leases, and then their monitors are due as well.
  */
 export async function readOldestDueSeconds(query: Query): Promise<number> {
   const [[nextDue]] = await query(selectNextDue({}));
@@ -152,14 +158,17 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .from('numbered as n')
     .set({
       // A request that was running when its user was suspended may have scheduled a check. It is not claimed, but cancelled.
-      next_check_at: sql`case when not ${isSuspended('m.user_id')} then ${now} + ${sql.lit(leaseSeconds)} * interval '1 second' end`,
+      next_check_at: sql`case when not ${isSuspended('m.user_id')}
+        then ${now} + (m.timeout_seconds + ${sql.lit(leaseMarginSeconds)}) * interval '1 second' end`,
       claim_token: sql`case when not ${isSuspended('m.user_id')} then nextval('claim_tokens') end`,
     })
     .whereRef('m.id', '=', 'n.id')
     // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
     .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
-    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'n.host'])
+    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'm.timeout_seconds as timeoutSeconds', 'n.host'])
     .returning([
+      'm.confirmations',
+      sql<boolean>`coalesce(m.maintenance_until > ${now}, false)`.as('isInMaintenance'),
       sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),
       sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
       sql<number | null>`m.claim_token`.as('token'),
@@ -180,7 +189,7 @@ export async function claimDueMonitors(query: Query, shares: Share[]): Promise<C
   }));
   const running = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
   const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running) }));
-  return claimed.flatMap(({ status, failures, token, ...claim }) =>
-    token === null ? [] : [{ ...claim, token, state: { status, failures } }],
+  return claimed.flatMap(({ status, failures, confirmations, isInMaintenance, token, ...claim }) =>
+    token === null ? [] : [{ ...claim, token, state: { status, failures }, rules: { confirmations, isInMaintenance } }],
   );
 }

@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import type { CheckTarget, MonitorType } from '../checks/check.ts';
+import type { MonitorType } from '../checks/check.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { Claim } from './claim.ts';
 
 /** A monitor that was up when it was last checked. */
-export interface ComparedMonitor extends CheckTarget {
+export interface ComparedMonitor {
+  url: string;
   type: MonitorType;
   host: string;
 }
@@ -14,7 +15,7 @@ export interface ComparedMonitor extends CheckTarget {
 const db = tables<typeof MonitorEntity>();
 const scheduled = db
   .selectFrom('monitors as m')
-  .select(['m.user_id', 'm.url', 'm.type', 'm.settings', 'm.target_host as host', 'm.status'])
+  .select(['m.user_id', 'm.url', 'm.type', 'm.target_host as host', 'm.status'])
   .where('m.next_check_at', 'is not', null)
   .orderBy('m.next_check_at');
 
@@ -29,7 +30,7 @@ const selectHosts = ({ userId, host }: { userId: number; host: string }) =>
         .as('c'),
     )
     .distinctOn('c.host')
-    .select(['c.user_id', 'c.url', 'c.type', 'c.settings', 'c.host'])
+    .select(['c.user_id', 'c.url', 'c.type', 'c.host'])
     .where('c.status', '=', sql.lit('up'))
     .where('c.host', '<>', host)
     .orderBy('c.host');
@@ -38,12 +39,7 @@ const selectHosts = ({ userId, host }: { userId: number; host: string }) =>
 const turn = sql<number>`row_number() over (partition by c.user_id order by random())`;
 
 const selectUp = prepare((given: { userId: number; host: string }) =>
-  db
-    .selectFrom(selectHosts(given).as('c'))
-    .select(['c.url', 'c.type', 'c.settings', 'c.host'])
-    .orderBy(turn)
-    .orderBy(sql`random()`)
-    .limit(sql.lit(8)),
+  db.selectFrom(selectHosts(given).as('c')).select(['c.url', 'c.type', 'c.host']).orderBy(turn).orderBy(sql`random()`).limit(sql.lit(8)),
 );
 
 /** Finds monitors of other hosts that are up, to learn whether anything replies while the check of `claim` gets no reply. */

@@ -10,7 +10,7 @@ import { LocalFailure } from '../checks/local-failure.ts';
 import { checkOf } from '../checks/registry.ts';
 import { Loop, type Pause } from '../loop.ts';
 import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
-import { type Claim, claimFairly, leaseSeconds } from './claim.ts';
+import { type Claim, claimFairly, leaseMs } from './claim.ts';
 import { type ComparedMonitor, findComparedMonitors } from './compared-monitors.ts';
 import { Connectivity } from './connectivity.ts';
 import { LocalFailureLog } from './local-failure-log.ts';
@@ -45,7 +45,6 @@ const silentMs = 5000;
 const interruptionMs = 2 * defaultMaxSleepMs;
 const batchSize = 500;
 const retrySeconds = 10;
-const leaseMs = leaseSeconds * 1000;
 
 /** Repeats until it is stopped: claim due monitors → check → transition → record. In between it sleeps until a monitor is due. */
 export class Engine {
@@ -71,8 +70,7 @@ export class Engine {
   constructor(deps: EngineDeps) {
     this.#deps = { concurrency: 500, maxSleepMs: defaultMaxSleepMs, ...deps };
     this.#localFailures = new LocalFailureLog(deps.log);
-    const { net, pinger, connectivityCheck: address } = deps;
-    this.#connectivity = new Connectivity({ net, pinger, address, findUp: (claim) => this.#findUp(claim) });
+    this.#connectivity = new Connectivity({ ...deps, address: deps.connectivityCheck, findUp: (claim) => this.#findUp(claim) });
   }
 
   get isAlive(): boolean {
@@ -167,9 +165,9 @@ export class Engine {
 
   async #write(completed: CompletedCheck[], released: ReleasedClaim[], retryAfterSeconds: number) {
     // Timeouts expire while the process is suspended, and a result older than a lease says nothing about the present.
-    const validSince = Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs);
-    const valid = completed.filter(({ startedMs }) => startedMs >= validSince);
-    const stale = completed.filter(({ startedMs }) => startedMs < validSince).map(({ claim }) => ({ claim }));
+    const resumedMs = this.#suspension.resumedAtMs();
+    const isValid = ({ claim, startedMs }: CompletedCheck) => startedMs >= Math.max(resumedMs, performance.now() - leaseMs(claim));
+    const { true: valid = [], false: stale = [] } = Object.groupBy(completed, (check) => (isValid(check) ? 'true' : 'false'));
     if (valid.length === 0 && released.length + stale.length === 0) return;
     const recorded = await this.#transaction(async (query) => {
       if (released.length + stale.length > 0) await releaseClaims(query, [...released, ...stale], retryAfterSeconds);
@@ -184,16 +182,15 @@ export class Engine {
 
   /** Every check has a timeout. If a bug prevents that, the check must not occupy its slot forever. */
   #abandonTimedOut() {
-    const deadline = performance.now() - leaseMs;
     for (const [claim, claimedMs] of this.#running) {
-      if (claimedMs < deadline) this.#abandon(claim, new Error('The check did not end within its timeout'));
+      if (performance.now() > claimedMs + leaseMs(claim)) this.#abandon(claim, new Error('The check did not end within its timeout'));
     }
   }
 
-  /** The time until the oldest of the running checks is abandoned. */
+  /** The time until the first of the running checks is abandoned. */
   #msUntilTimeout(): number {
-    const [oldestMs = Number.POSITIVE_INFINITY] = this.#running.values();
-    return oldestMs + leaseMs - performance.now() + 1;
+    const ends = [...this.#running].map(([claim, claimedMs]) => claimedMs + leaseMs(claim));
+    return Math.min(...ends) - performance.now() + 1;
   }
 
   #startChecks(claims: Claim[]) {

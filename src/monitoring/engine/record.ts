@@ -31,7 +31,7 @@ export interface Recorded {
  */
 export async function recordResults(query: Query, completed: CompletedCheck[], nowMs = performance.now()): Promise<Recorded> {
   const rows = completed.map(({ claim, result, startedMs }) => {
-    const { kind, state } = transition(claim.state, result);
+    const { kind, state } = transition(claim.state, result, claim.rules);
     return {
       id: claim.id,
       token: claim.token,

@@ -37,10 +37,11 @@ export async function startEngine(deps: StartEngineDeps) {
     couldPing = found !== undefined;
     return found;
   });
+  const cipher = new SecretCipher(secretKeys);
   const dispatcher = new Dispatcher({
     database,
     channels: createChannels(config.delivery, net),
-    cipher: new SecretCipher(secretKeys),
+    cipher,
     log,
     metrics,
     tracer,
@@ -49,6 +50,7 @@ export async function startEngine(deps: StartEngineDeps) {
     database,
     net,
     pinger,
+    cipher,
     connectivityCheck: config.connectivityCheck,
     log,
     metrics,

@@ -3,8 +3,15 @@ import type { CheckResult } from '../checks/check.ts';
 
 export interface CheckState {
   status: 'pending' | 'up' | 'down';
-  /** The number of consecutive failures. */
+  /** The number of consecutive failures. A monitor that is down without failures has no incident, because it is or was in maintenance. */
   failures: number;
+}
+
+/** What else decides, besides the result. */
+export interface TransitionRules {
+  /** How many more failures must follow the first one before the monitor goes down. */
+  confirmations: number;
+  isInMaintenance: boolean;
 }
 
 export type Transition =
@@ -17,15 +24,14 @@ export type Transition =
   /** Up again: the open incident, if there is one, is resolved. */
   | { kind: 'resolved'; state: CheckState };
 
-/** Three consecutive failures make a monitor go down. One success brings it up. */
-export const failuresToGoDown = 3;
-
-export function transition(state: CheckState, result: CheckResult): Transition {
+/** Confirmed failures make a monitor go down. One success brings it up. No incident opens during a maintenance. */
+export function transition(state: CheckState, result: CheckResult, { confirmations, isInMaintenance }: TransitionRules): Transition {
   if (result.up) {
     return { kind: state.status === 'down' ? 'resolved' : 'steady', state: { status: 'up', failures: 0 } };
   }
-  if (state.status === 'down') return { kind: 'steady', state };
+  if (state.status === 'down' && (state.failures > 0 || isInMaintenance)) return { kind: 'steady', state };
   const failures = state.failures + 1;
-  if (failures < failuresToGoDown) return { kind: 'confirm', state: { ...state, failures } };
+  if (state.status !== 'down' && failures <= confirmations) return { kind: 'confirm', state: { ...state, failures } };
+  if (isInMaintenance) return { kind: 'steady', state: { status: 'down', failures: 0 } };
   return { kind: 'opened', state: { status: 'down', failures } };
 }

@@ -1,20 +1,27 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { RowOf } from '../../db/tables.ts';
-import type { MonitorType } from '../checks/check.ts';
+import type { MonitorType, StoredOptions } from '../checks/check.ts';
 
 /** Lazy properties are read only by the statements that name them: those of the engine. */
 export const MonitorEntity = defineEntity({
   name: 'Monitor',
   tableName: 'monitors',
   properties: {
-    id: p.bigint('number').primary().autoincrement(),
+    id: p.bigint('number').primary(),
     userId: p.bigint('number'),
     friendlyName: p.text(),
     url: p.text(),
     type: p.text().$type<MonitorType>(),
-    /** The settings of the type, as in the contract. */
-    settings: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
+    /** The options of the type that differ from their defaults. Secrets in them are encrypted. */
+    settings: p.json<StoredOptions>().defaultRaw(`'{}'`),
     intervalSeconds: p.integer(),
+    timeoutSeconds: p.smallint().default(10),
+    /** How many more checks must fail after a failure before the monitor goes down. */
+    confirmations: p.smallint().default(2),
+    tags: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    websiteId: p.bigint('number').nullable(),
+    /** Until then no incident opens. */
+    maintenanceUntil: p.datetime(3).nullable(),
     isActive: p.boolean(),
     status: p.text().$type<'pending' | 'up' | 'down' | 'paused'>(),
     lastCheckedAt: p.datetime(3).nullable(),

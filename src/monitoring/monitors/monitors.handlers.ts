@@ -1,65 +1,63 @@
-import { sql } from 'kysely';
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { createWithinQuota, preparePage, prepareRead, writeIf } from '../../db/rows.ts';
-import { selectFrom } from '../../db/tables.ts';
+import { createWithinQuota, hasCode, prepareRead, writeIf } from '../../db/rows.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
-import { InvalidRequest, ProblemError, type ValidationError } from '../../errors.ts';
+import { NotFound, ProblemError } from '../../errors.ts';
 import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
-import type { Ranges } from '../../net/addresses.ts';
 import { cancelAfterReset } from '../alerts/outbox.ts';
-import type { MonitorType } from '../checks/check.ts';
-import { checkOf, checks } from '../checks/registry.ts';
 import { wakeEngine } from '../wake.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
-import { monitorView } from './monitor.view.ts';
-import { checkNow, deleteMonitor, insertMonitor, type MonitorSettings, resolveAfterReset, updateMonitor } from './monitor.writes.ts';
+import { selectPage } from './monitor.list.ts';
+import {
+  changedTarget,
+  changesTarget,
+  columnsOf,
+  createErrors,
+  fieldErrors,
+  newMonitor,
+  optionsIn,
+  type SettingsDeps,
+} from './monitor.settings.ts';
+import { listedMonitorView, monitorView } from './monitor.view.ts';
+import { checkNow, deleteMonitor, insertMonitor, nextMonitorId, resolveAfterReset, updateMonitor } from './monitor.writes.ts';
 
 type MonitorOperations = Pick<
   operations,
   'listMonitors' | 'createMonitor' | 'showMonitor' | 'updateMonitor' | 'deleteMonitor' | 'checkMonitor'
 >;
 
-export interface MonitorDeps {
+export interface MonitorDeps extends SettingsDeps {
   maxMonitors: number;
-  /** Ranges that can be checked although they are not public. */
-  netAllowed: Ranges;
   limiters: Limiters;
 }
 
 const readMonitor = prepareRead(MonitorEntity);
-const selectMonitors = preparePage((given: { status: string | undefined; type: string | undefined }) =>
-  selectFrom(MonitorEntity)
-    .where(sql<boolean>`(${given.status}::text is null or status = ${given.status})`)
-    .where(sql<boolean>`(${given.type}::text is null or type = ${given.type})`)
-    .orderBy('id', 'desc'),
-);
 
 export function monitorRules({ netAllowed }: Pick<MonitorDeps, 'netAllowed'>): Rules<MonitorOperations> {
   return {
-    createMonitor({ url, type, ...body }) {
-      if (type === undefined) return { errors: [] }; // It is invalid, so the target cannot be checked.
-      return { errors: [...(url === undefined ? [] : targetErrors(url, type, netAllowed)), ...otherSettingsErrors(body, type)] };
-    },
+    createMonitor: (body) => ({ errors: createErrors(body, netAllowed) }),
+    updateMonitor: (body) => ({ errors: fieldErrors(body) }),
   };
 }
 
-export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDeps): Handlers<MonitorOperations, UserDatabase> {
+export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, UserDatabase> {
+  const { maxMonitors, cipher, limiters } = deps;
   const manualChecks = limiters.create('check-now', 1, 10);
   return {
     async listMonitors({ query, url }, { db }) {
-      const { status, type, page, pageSize } = query;
-      const [monitors, counted] = await db.query(...selectMonitors({ status, type, page, pageSize }));
-      return { body: { data: monitors.map(monitorView), ...pageMeta(url, { page, pageSize, counted }) } };
+      const { page, pageSize } = query;
+      const [monitors, counted] = await db.query(...selectPage(query));
+      return { body: { data: monitors.map(listedMonitorView), ...pageMeta(url, { page, pageSize, counted }) } };
     },
 
     async createMonitor({ body }, { caller: { userId }, db }) {
-      const { type, url, friendly_name: friendlyName, interval: intervalSeconds, is_active: isActive } = body;
-      const targetHost = checkOf(type).hostOf(url);
-      const settings = JSON.stringify(settingsOf(body, type) ?? {});
-      const insert = insertMonitor({ userId, friendlyName, url, type, intervalSeconds, isActive, targetHost, settings });
-      const monitor = await createWithinQuota(db, { table: 'monitors', maximum: maxMonitors }, insert, wakeEngine({}));
+      // Secrets are bound to the id, so it is assigned before the insert if there can be any.
+      const [[next]] = optionsIn(body, body.type) ? await db.query(nextMonitorId({})) : [[]];
+      const insert = insertMonitor({ ...newMonitor(body, { userId, id: next?.id ?? 0 }, cipher), id: next?.id });
+      const monitor = await createWithinQuota(db, { table: 'monitors', maximum: maxMonitors }, insert, wakeEngine({})).catch(
+        explainWebsite(body.website_id),
+      );
       return { ...monitorResult(monitor), location: `/api/monitors/${monitor.id}`, created: { name: 'monitor', id: monitor.id } };
     },
 
@@ -77,9 +75,11 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
       const versions = allowedVersions('monitor', id);
       const updated = await writeIf(db, async (isRetry) => {
         const seen = isRetry || changesTarget(body) ? await readAllowed() : undefined;
-        const update = updateMonitor({ id, versions, ...settingsFrom(body), ...(seen && changedTarget(seen, body, netAllowed)) });
+        // A target is validated with what is stored, which must not change in the meantime.
+        const target = seen && changesTarget(body) ? { versions: [seen.version], ...changedTarget(seen, body, deps) } : { versions };
+        const update = updateMonitor({ id, ...columnsOf(body), ...target });
         return [update, resolveAfterReset({ id }), cancelAfterReset({ monitorId: id }), wakeEngine({})];
-      });
+      }).catch(explainWebsite(body.website_id));
       return monitorResult(updated);
     },
 
@@ -103,56 +103,14 @@ export function monitorHandlers({ maxMonitors, netAllowed, limiters }: MonitorDe
   };
 }
 
-type MonitorBody = operations['updateMonitor']['requestBody']['content']['application/json'];
-
-/** Returns the columns that a request changes. Absent fields keep their value. */
-function settingsFrom(body: MonitorBody): Partial<MonitorSettings> {
-  return {
-    ...(body.friendly_name !== undefined && { friendlyName: body.friendly_name }),
-    ...(body.interval !== undefined && { intervalSeconds: body.interval }),
-    ...(body.is_active !== undefined && { isActive: body.is_active }),
+/** Explains the violation of the foreign key to websites. A website of another user is not found either. */
+function explainWebsite(websiteId: number | null | undefined): (error: unknown) => never {
+  return (error) => {
+    throw hasCode(error, foreignKeyViolation) && websiteId ? new NotFound('Website', websiteId) : error;
   };
 }
 
-/** The settings of a type are part of the target. */
-function changesTarget(body: MonitorBody): boolean {
-  return body.url !== undefined || body.type !== undefined || monitorTypes.some((type) => settingsOf(body, type));
-}
-
-/** Returns the columns of the target. What was not sent, but used for validation, must not change in the meantime. */
-function changedTarget(seen: Monitor, body: MonitorBody, netAllowed: Ranges) {
-  const { url = seen.url, type = seen.type } = body;
-  const isSame = url === seen.url && type === seen.type;
-  const errors = [...(isSame ? [] : targetErrors(url, type, netAllowed)), ...otherSettingsErrors(body, type)];
-  if (errors.length > 0) throw new InvalidRequest(errors);
-  const settings = settingsOf(body, type) ?? (type === seen.type ? undefined : {});
-  return {
-    targetHost: checkOf(type).hostOf(url),
-    ...(settings && { settings: JSON.stringify(settings) }),
-    ...(body.url === undefined ? { seenUrl: url } : { url }),
-    ...(body.type === undefined ? { seenType: type } : { type }),
-  };
-}
-
-/** The settings of a type are in an object that has the name of the type. */
-function settingsOf(body: object, type: MonitorType): object | undefined {
-  return (body as Partial<Record<MonitorType, object>>)[type];
-}
-
-const monitorTypes = Object.keys(checks) as MonitorType[];
-
-/** Rejects the settings of another type: they would have no effect. */
-function otherSettingsErrors(body: object, type: MonitorType): ValidationError[] {
-  return monitorTypes
-    .filter((other) => other !== type && settingsOf(body, other))
-    .map((other) => ({ in: 'body', pointer: `/${other}`, code: 'field_of_other_type', message: `is only allowed for type ${other}` }));
-}
-
-/** Validates the `url` of a monitor, which depends on its type. */
-function targetErrors(url: string, type: MonitorType, allowed: Ranges): ValidationError[] {
-  const error = checkOf(type).targetError(url, allowed);
-  return error ? [{ in: 'body', pointer: '/url', ...error }] : [];
-}
+const foreignKeyViolation = '23503';
 
 function requireActive({ isActive }: Monitor) {
   if (!isActive) throw new ProblemError('monitor_paused', 'A paused monitor cannot be checked. Set is_active to true first.');

@@ -1,7 +1,6 @@
 // One dispatcher with a channel that the test controls.
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { RetryLaterError } from '../../../src/errors.ts';
@@ -9,6 +8,7 @@ import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
@@ -34,7 +34,7 @@ function start(send: (message: Message) => Promise<void>, database: Pick<Databas
   dispatcher = new Dispatcher({
     database: database as Database,
     channels: { ...channels, email: { ...channels.email, send: (_, message) => send(message) } },
-    cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+    cipher: testCipher,
     log: pino({ level: 'silent' }),
     metrics,
   });

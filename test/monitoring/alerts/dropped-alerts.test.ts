@@ -2,7 +2,6 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
-import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
@@ -10,6 +9,7 @@ import { cancelAfterReset } from '../../../src/monitoring/alerts/outbox.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { countTransactions } from '../count-transactions.ts';
@@ -38,7 +38,7 @@ function startDispatcher(beforeTransaction = async (_nth: number) => {}) {
   const dispatcher = new Dispatcher({
     database: { engineTransaction } as Database,
     channels: createChannels(receivers.delivery, receivers.net),
-    cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+    cipher: testCipher,
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
   });
@@ -123,7 +123,7 @@ const readAlerts = (user: TestUser) =>
       [user.id],
     ),
   );
-const canceled = { status: 'failed', error: 'not sent: the monitor was paused or its target changed', done: true };
+const canceled = { status: 'failed', error: 'not sent: the monitor was paused or in maintenance, or its target changed', done: true };
 
 test.each([
   ['provider', (user: TestUser, { providerId }: Ids) => user.api.delete(`/api/providers/${providerId}`)],

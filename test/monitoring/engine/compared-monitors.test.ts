@@ -38,7 +38,7 @@ test('monitors of other hosts that are up are found, with what a check needs', a
   const found = await service.database.engineTransaction((query) =>
     findComparedMonitors(query, { userId: user.id, host: 'other.example' }),
   );
-  expect(found).toEqual([{ type: 'http', host: 'own0.example', url: 'http://own0.example/', settings: {} }]);
+  expect(found).toEqual([{ type: 'http', host: 'own0.example', url: 'http://own0.example/' }]);
   expect(await findHosts('own0.example')).toEqual([]);
 });
 

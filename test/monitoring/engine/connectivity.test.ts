@@ -7,6 +7,8 @@ import { Connectivity, NoNetwork } from '../../../src/monitoring/engine/connecti
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import type { TcpAddress } from '../../../src/net/tcp-probe.ts';
+import { plainTarget } from '../../support/checks.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { startFullServer } from '../../support/full-server.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -51,10 +53,11 @@ interface Options {
 /** `others` are the hosts of the monitors that were up. */
 function connectivityWith(others: string[], { type = 'http', canPing = true, port = target.port, address }: Options = {}): Connectivity {
   const url = (host: string) => (type === 'http' ? `http://${host}:${port}/` : host);
-  const found: ComparedMonitor[] = others.map((host) => ({ type, host, url: url(host), settings: {} }));
+  const found: ComparedMonitor[] = others.map((host) => ({ type, host, url: url(host) }));
   const connectivity = new Connectivity({
     net: { allow: parseRanges(['127.0.0.0/8']), lookup },
     pinger: new Pinger(async () => (canPing ? async () => new Map() : undefined)), // No host replies to echo requests.
+    cipher: testCipher,
     address,
     async findUp({ host }) {
       searches++;
@@ -68,7 +71,8 @@ function connectivityWith(others: string[], { type = 'http', canPing = true, por
 
 function claimOf(host: string, status: Claim['state']['status'] = 'up'): Claim {
   const state = { status, failures: 0 };
-  return { id: 1, userId: 1, type: 'http', url: `http://${host}/`, host, settings: {}, state, token: 1, latenessMs: 0 };
+  const rules = { confirmations: 2, isInMaintenance: false };
+  return { ...plainTarget, type: 'http', url: `http://${host}/`, host, state, rules, token: 1, latenessMs: 0 };
 }
 
 /** Judges a check that has just failed without a reply. */

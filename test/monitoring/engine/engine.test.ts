@@ -8,6 +8,7 @@ import { parseRanges } from '../../../src/net/addresses.ts';
 import { NetworkError } from '../../../src/net/network-error.ts';
 import { type Ping, Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { startTestClock } from '../../support/test-clock.ts';
 import { countTransactions } from '../count-transactions.ts';
@@ -33,6 +34,7 @@ function createEngine(ping: Ping, deps: Partial<EngineDeps> = {}): Engine {
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
     pinger: new Pinger(async () => ping),
+    cipher: testCipher,
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     ...deps,

@@ -4,10 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import { pingCheck } from '../../../src/monitoring/checks/ping/ping.check.ts';
 import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { urlOf } from '../../support/database.ts';
 import { run } from '../../support/process.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -67,6 +69,7 @@ async function startEngine(deps: Partial<EngineDeps> = {}): Promise<Engine> {
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']) },
     pinger: new Pinger(async () => undefined),
+    cipher: testCipher,
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     ...deps,
@@ -167,9 +170,9 @@ test('a check that never ends does not occupy its slot forever', async () => {
   await createTemporaryMonitor({ url: '127.0.0.1', type: 'ping' });
   const { log, text } = captureLog();
   const clock = moveableClock();
-  const pinger = new Pinger(() => new Promise(() => {}));
-  const pinging = vi.spyOn(pinger, 'ping');
-  await startEngine({ pinger, log, concurrency: 1 });
+  const pinging = vi.spyOn(pingCheck, 'run').mockReturnValue(new Promise(() => {}));
+  onTestFinished(() => pinging.mockRestore());
+  await startEngine({ log, concurrency: 1 });
   await expect.poll(() => pinging.mock.calls, { timeout: 15_000 }).toHaveLength(1);
   const { id, path } = await createTemporaryMonitor({ url: target.url });
   await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now() where id = ?', [id], 'run'));

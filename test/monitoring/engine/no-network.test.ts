@@ -6,6 +6,7 @@ import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.t
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -65,6 +66,7 @@ function startEngine(deps: Partial<EngineDeps> = {}): Engine {
     database: service.database,
     net: { allow: parseRanges(['127.0.0.0/8']), lookup: lookUp },
     pinger: new Pinger(async () => undefined),
+    cipher: testCipher,
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     ...deps,

@@ -2,7 +2,6 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { NotificationListener } from '../../../src/db/listen.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
@@ -17,6 +16,7 @@ import { listenForWork, wakeEngine } from '../../../src/monitoring/wake.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { testCipher } from '../../support/cipher.ts';
 import { ownerUrlOf, reopen } from '../../support/database.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -127,6 +127,7 @@ describe('engine', () => {
       database: counting,
       net,
       pinger: new Pinger(async () => undefined),
+      cipher: testCipher,
       log,
       metrics: createMetrics(),
       ...sleeps,
@@ -270,7 +271,7 @@ describe('dispatcher', () => {
     const dispatcher = new Dispatcher({
       database: counting,
       channels: createChannels(receivers.delivery, receivers.net),
-      cipher: new SecretCipher([Buffer.alloc(32, 1)]),
+      cipher: testCipher,
       log,
       metrics: createMetrics(),
       ...sleeps,

@@ -63,7 +63,7 @@ test('returns 403 without the scope monitors:read', async () => {
   expect((await (await user.withScopes('monitors:write')).get('/api/monitors')).body.code).toBe('missing_scope');
 });
 
-test.each(['pageSize=0', 'pageSize=101', 'page=0', 'status=paused', 'type=tcp', 'type=http&type=ping'])(
+test.each(['pageSize=0', 'pageSize=101', 'page=0', 'status=broken', 'type=smtp', 'type=http&type=ping'])(
   'returns 422 for %s',
   async (query) => {
     expect((await user.api.get(`/api/monitors?${query}`)).status).toBe(422);

@@ -75,13 +75,29 @@ export interface DeleteMonitorRequest {
 
 export interface ListMonitorsRequest {
     /**
-     * Return only monitors that are up, or only those that are down. If absent, all monitors are returned, including pending and paused ones.
+     * Return only monitors that have this status. `pending` and `paused` are extensions.
      */
     status?: ListMonitorsStatusEnum;
     /**
      * Return only monitors of this type.
      */
     type?: ListMonitorsTypeEnum;
+    /**
+     * Return only monitors that have this tag.
+     */
+    tag?: string;
+    /**
+     * Return only monitors that belong to this website.
+     */
+    website_id?: number;
+    /**
+     * Return only monitors whose name or URL contains this text, ignoring case. `%` and `_` have no special meaning. An empty text filters nothing.
+     */
+    search?: string;
+    /**
+     * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+     */
+    sort?: ListMonitorsSortEnum;
     /**
      * The page to return, starting at 1. A page after the last one is empty, not an error.
      */
@@ -316,6 +332,22 @@ export class MonitorsApi extends runtime.BaseAPI {
             queryParameters['type'] = requestParameters['type'];
         }
 
+        if (requestParameters['tag'] != null) {
+            queryParameters['tag'] = requestParameters['tag'];
+        }
+
+        if (requestParameters['website_id'] != null) {
+            queryParameters['website_id'] = requestParameters['website_id'];
+        }
+
+        if (requestParameters['search'] != null) {
+            queryParameters['search'] = requestParameters['search'];
+        }
+
+        if (requestParameters['sort'] != null) {
+            queryParameters['sort'] = requestParameters['sort'];
+        }
+
         if (requestParameters['page'] != null) {
             queryParameters['page'] = requestParameters['page'];
         }
@@ -350,7 +382,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of your monitors with their status, newest first.
+     * Returns one page of your monitors with their status. The headers and the body of http checks are left out: read a single monitor to get them.
      * List monitors
      */
     async listMonitorsRaw(requestParameters: ListMonitorsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorPage>> {
@@ -361,7 +393,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of your monitors with their status, newest first.
+     * Returns one page of your monitors with their status. The headers and the body of http checks are left out: read a single monitor to get them.
      * List monitors
      */
     async listMonitors(requestParameters: ListMonitorsRequest = {}, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorPage> {
@@ -478,7 +510,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitorRaw(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorItem>> {
@@ -489,7 +521,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type` makes the monitor `pending` until it is checked again. That change, and pausing the monitor, resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitor(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorItem> {
@@ -505,6 +537,8 @@ export class MonitorsApi extends runtime.BaseAPI {
 export const ListMonitorsStatusEnum = {
     up: 'up',
     down: 'down',
+    pending: 'pending',
+    paused: 'paused',
 } as const;
 export type ListMonitorsStatusEnum = typeof ListMonitorsStatusEnum[keyof typeof ListMonitorsStatusEnum];
 /**
@@ -513,5 +547,15 @@ export type ListMonitorsStatusEnum = typeof ListMonitorsStatusEnum[keyof typeof 
 export const ListMonitorsTypeEnum = {
     http: 'http',
     ping: 'ping',
+    tcp: 'tcp',
 } as const;
 export type ListMonitorsTypeEnum = typeof ListMonitorsTypeEnum[keyof typeof ListMonitorsTypeEnum];
+/**
+ * @export
+ */
+export const ListMonitorsSortEnum = {
+    newest: 'newest',
+    name: 'name',
+    worst_first: 'worst_first',
+} as const;
+export type ListMonitorsSortEnum = typeof ListMonitorsSortEnum[keyof typeof ListMonitorsSortEnum];

@@ -13,6 +13,14 @@
  */
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HttpOptions } from './HttpOptions.js';
+import {
+    HttpOptionsFromJSON,
+    HttpOptionsFromJSONTyped,
+    HttpOptionsToJSON,
+    HttpOptionsToJSONTyped,
+} from './HttpOptions.js';
+
 /**
  * A monitor with its settings and its status.
  * @export
@@ -32,21 +40,45 @@ export interface Monitor {
      */
     url: string;
     /**
-     * How the monitor is checked: with an http(s) request or with a ping.
+     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
      */
     type: MonitorTypeEnum;
+    /**
+     * 
+     */
+    http?: HttpOptions;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval: number;
     /**
+     * How long a check may take.
+     */
+    timeout_seconds: number;
+    /**
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+     */
+    confirmations: number;
+    /**
      * Whether the monitor is checked. False means that it is paused.
      */
     is_active: boolean;
     /**
-     * `pending` until the first check, and again after `url` or `type` was changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
+     * `pending` until the first check, and again after `url`, `type` or the options of the type were changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
      */
     status: MonitorStatusEnum;
+    /**
+     * Labels that group monitors.
+     */
+    tags: Array<string>;
+    /**
+     * The website of the registry that the monitor belongs to. Null if it belongs to none or the website was deleted.
+     */
+    website_id: number | null;
+    /**
+     * The end of the maintenance. Null or a time in the past means that there is none.
+     */
+    maintenance_until: Date | null;
     /**
      * When the monitor was last checked. Null if it was never checked.
      */
@@ -76,6 +108,7 @@ export interface Monitor {
 export const MonitorTypeEnum = {
     http: 'http',
     ping: 'ping',
+    tcp: 'tcp',
 } as const;
 export type MonitorTypeEnum = typeof MonitorTypeEnum[keyof typeof MonitorTypeEnum];
 
@@ -100,8 +133,13 @@ export function instanceOfMonitor(value: object): value is Monitor {
     if (!('url' in value) || value['url'] === undefined) return false;
     if (!('type' in value) || value['type'] === undefined) return false;
     if (!('interval' in value) || value['interval'] === undefined) return false;
+    if (!('timeout_seconds' in value) || value['timeout_seconds'] === undefined) return false;
+    if (!('confirmations' in value) || value['confirmations'] === undefined) return false;
     if (!('is_active' in value) || value['is_active'] === undefined) return false;
     if (!('status' in value) || value['status'] === undefined) return false;
+    if (!('tags' in value) || value['tags'] === undefined) return false;
+    if (!('website_id' in value) || value['website_id'] === undefined) return false;
+    if (!('maintenance_until' in value) || value['maintenance_until'] === undefined) return false;
     if (!('last_checked_at' in value) || value['last_checked_at'] === undefined) return false;
     if (!('last_response_time_ms' in value) || value['last_response_time_ms'] === undefined) return false;
     if (!('last_error' in value) || value['last_error'] === undefined) return false;
@@ -124,9 +162,15 @@ export function MonitorFromJSONTyped(json: any, ignoreDiscriminator: boolean): M
         'friendly_name': json['friendly_name'],
         'url': json['url'],
         'type': json['type'],
+        'http': json['http'] == null ? undefined : HttpOptionsFromJSON(json['http']),
         'interval': json['interval'],
+        'timeout_seconds': json['timeout_seconds'],
+        'confirmations': json['confirmations'],
         'is_active': json['is_active'],
         'status': json['status'],
+        'tags': json['tags'],
+        'website_id': json['website_id'],
+        'maintenance_until': (json['maintenance_until'] == null ? null : parseDateTime(json['maintenance_until'])),
         'last_checked_at': (json['last_checked_at'] == null ? null : parseDateTime(json['last_checked_at'])),
         'last_response_time_ms': json['last_response_time_ms'],
         'last_error': json['last_error'],
@@ -150,9 +194,15 @@ export function MonitorToJSONTyped(value?: Monitor | null, ignoreDiscriminator: 
         'friendly_name': value['friendly_name'],
         'url': value['url'],
         'type': value['type'],
+        'http': HttpOptionsToJSON(value['http']),
         'interval': value['interval'],
+        'timeout_seconds': value['timeout_seconds'],
+        'confirmations': value['confirmations'],
         'is_active': value['is_active'],
         'status': value['status'],
+        'tags': value['tags'],
+        'website_id': value['website_id'],
+        'maintenance_until': value['maintenance_until'] == null ? value['maintenance_until'] : serializeDateTime(value['maintenance_until']),
         'last_checked_at': value['last_checked_at'] == null ? value['last_checked_at'] : serializeDateTime(value['last_checked_at']),
         'last_response_time_ms': value['last_response_time_ms'],
         'last_error': value['last_error'],

@@ -12,7 +12,15 @@
  * Do not edit the class manually.
  */
 
-import { mapValues } from '../runtime.js';
+import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HttpOptionsCreate } from './HttpOptionsCreate.js';
+import {
+    HttpOptionsCreateFromJSON,
+    HttpOptionsCreateFromJSONTyped,
+    HttpOptionsCreateToJSON,
+    HttpOptionsCreateToJSONTyped,
+} from './HttpOptionsCreate.js';
+
 /**
  * The settings of a new monitor.
  * @export
@@ -24,21 +32,45 @@ export interface MonitorCreate {
      */
     friendly_name: string;
     /**
-     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down.
+     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down.
      */
     url: string;
     /**
-     * How to check: with an http(s) request or with a ping.
+     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
      */
     type?: MonitorCreateTypeEnum;
+    /**
+     * 
+     */
+    http?: HttpOptionsCreate;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval?: number;
     /**
+     * How long a check may take.
+     */
+    timeout_seconds?: number;
+    /**
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+     */
+    confirmations?: number;
+    /**
      * Whether to check the monitor. False creates it paused.
      */
     is_active?: boolean;
+    /**
+     * Labels that group monitors. Each has up to 32 lower-case letters, digits, `_` and `-`, and starts with a letter or a digit.
+     */
+    tags?: Array<string>;
+    /**
+     * The id of a website of yours in the registry that the monitor belongs to. Null means none.
+     */
+    website_id?: number | null;
+    /**
+     * Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+     */
+    maintenance_until?: Date | null;
 }
 
 
@@ -48,6 +80,7 @@ export interface MonitorCreate {
 export const MonitorCreateTypeEnum = {
     http: 'http',
     ping: 'ping',
+    tcp: 'tcp',
 } as const;
 export type MonitorCreateTypeEnum = typeof MonitorCreateTypeEnum[keyof typeof MonitorCreateTypeEnum];
 
@@ -74,8 +107,14 @@ export function MonitorCreateFromJSONTyped(json: any, ignoreDiscriminator: boole
         'friendly_name': json['friendly_name'],
         'url': json['url'],
         'type': json['type'] == null ? undefined : json['type'],
+        'http': json['http'] == null ? undefined : HttpOptionsCreateFromJSON(json['http']),
         'interval': json['interval'] == null ? undefined : json['interval'],
+        'timeout_seconds': json['timeout_seconds'] == null ? undefined : json['timeout_seconds'],
+        'confirmations': json['confirmations'] == null ? undefined : json['confirmations'],
         'is_active': json['is_active'] == null ? undefined : json['is_active'],
+        'tags': json['tags'] == null ? undefined : json['tags'],
+        'website_id': json['website_id'] === undefined ? undefined : json['website_id'] === null ? null : json['website_id'],
+        'maintenance_until': json['maintenance_until'] === undefined ? undefined : json['maintenance_until'] === null ? null : (parseDateTime(json['maintenance_until'])),
     };
 }
 
@@ -93,8 +132,14 @@ export function MonitorCreateToJSONTyped(value?: MonitorCreate | null, ignoreDis
         'friendly_name': value['friendly_name'],
         'url': value['url'],
         'type': value['type'],
+        'http': HttpOptionsCreateToJSON(value['http']),
         'interval': value['interval'],
+        'timeout_seconds': value['timeout_seconds'],
+        'confirmations': value['confirmations'],
         'is_active': value['is_active'],
+        'tags': value['tags'],
+        'website_id': value['website_id'],
+        'maintenance_until': value['maintenance_until'] == null ? value['maintenance_until'] : serializeDateTime(value['maintenance_until']),
     };
 }
 

@@ -13,6 +13,14 @@
  */
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HttpOptionsUpdate } from './HttpOptionsUpdate.js';
+import {
+    HttpOptionsUpdateFromJSON,
+    HttpOptionsUpdateFromJSONTyped,
+    HttpOptionsUpdateToJSON,
+    HttpOptionsUpdateToJSONTyped,
+} from './HttpOptionsUpdate.js';
+
 /**
  * The settings to change. Absent fields keep their value. The other fields of a monitor are ignored, so that you can read a monitor, edit it and send it back.
  * @export
@@ -24,21 +32,45 @@ export interface MonitorUpdate {
      */
     friendly_name?: string;
     /**
-     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor.
+     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor.
      */
     url?: string;
     /**
-     * How to check: with an http(s) request or with a ping.
+     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
      */
     type?: MonitorUpdateTypeEnum;
+    /**
+     * 
+     */
+    http?: HttpOptionsUpdate;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval?: number;
     /**
+     * How long a check may take.
+     */
+    timeout_seconds?: number;
+    /**
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+     */
+    confirmations?: number;
+    /**
      * False pauses the monitor, true resumes it.
      */
     is_active?: boolean;
+    /**
+     * Labels that group monitors. Each has up to 32 lower-case letters, digits, `_` and `-`, and starts with a letter or a digit.
+     */
+    tags?: Array<string>;
+    /**
+     * The id of a website of yours in the registry that the monitor belongs to. Null means none.
+     */
+    website_id?: number | null;
+    /**
+     * Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+     */
+    maintenance_until?: Date | null;
     /**
      * Ignored.
      */
@@ -76,6 +108,7 @@ export interface MonitorUpdate {
 export const MonitorUpdateTypeEnum = {
     http: 'http',
     ping: 'ping',
+    tcp: 'tcp',
 } as const;
 export type MonitorUpdateTypeEnum = typeof MonitorUpdateTypeEnum[keyof typeof MonitorUpdateTypeEnum];
 
@@ -111,8 +144,14 @@ export function MonitorUpdateFromJSONTyped(json: any, ignoreDiscriminator: boole
         'friendly_name': json['friendly_name'] == null ? undefined : json['friendly_name'],
         'url': json['url'] == null ? undefined : json['url'],
         'type': json['type'] == null ? undefined : json['type'],
+        'http': json['http'] == null ? undefined : HttpOptionsUpdateFromJSON(json['http']),
         'interval': json['interval'] == null ? undefined : json['interval'],
+        'timeout_seconds': json['timeout_seconds'] == null ? undefined : json['timeout_seconds'],
+        'confirmations': json['confirmations'] == null ? undefined : json['confirmations'],
         'is_active': json['is_active'] == null ? undefined : json['is_active'],
+        'tags': json['tags'] == null ? undefined : json['tags'],
+        'website_id': json['website_id'] === undefined ? undefined : json['website_id'] === null ? null : json['website_id'],
+        'maintenance_until': json['maintenance_until'] === undefined ? undefined : json['maintenance_until'] === null ? null : (parseDateTime(json['maintenance_until'])),
         'id': json['id'] == null ? undefined : json['id'],
         'status': json['status'] == null ? undefined : json['status'],
         'last_checked_at': json['last_checked_at'] === undefined ? undefined : json['last_checked_at'] === null ? null : (parseDateTime(json['last_checked_at'])),
@@ -137,8 +176,14 @@ export function MonitorUpdateToJSONTyped(value?: Omit<MonitorUpdate, 'id'|'statu
         'friendly_name': value['friendly_name'],
         'url': value['url'],
         'type': value['type'],
+        'http': HttpOptionsUpdateToJSON(value['http']),
         'interval': value['interval'],
+        'timeout_seconds': value['timeout_seconds'],
+        'confirmations': value['confirmations'],
         'is_active': value['is_active'],
+        'tags': value['tags'],
+        'website_id': value['website_id'],
+        'maintenance_until': value['maintenance_until'] == null ? value['maintenance_until'] : serializeDateTime(value['maintenance_until']),
     };
 }
 

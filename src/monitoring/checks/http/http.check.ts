@@ -1,14 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hostError, urlError } from '../../../net/addresses.ts';
-import { guardedRequest } from '../../../net/guarded-request.ts';
+import { type GuardedResponse, guardedRequest } from '../../../net/guarded-request.ts';
 import type { MonitorCheck } from '../check.ts';
 import { classifyFailure, LocalFailure } from '../local-failure.ts';
+import { bodyFailure, bytesNeeded } from './body-conditions.ts';
+import { isExpected } from './expected-status.ts';
+import { type HttpOptions, httpOptions, withDefaults } from './http.options.ts';
+import { decryptHeaders } from './request-headers.ts';
 
-const timeoutMs = 10_000;
-const maxBytes = 64 * 1024;
+/** So much of a body is read even if nothing is searched: a visitor would notice if it did not arrive. */
+const minBytes = 64 * 1024;
 const maxRedirects = 5;
 
-/** Sends a GET request. Only the head of the response and the first `maxBytes` of its body count. */
+/** Sends a request. Only the head of the response and the first part of its body count. */
 export const httpCheck: MonitorCheck = {
   targetError(url, allowed) {
     const host = URL.parse(url)?.hostname;
@@ -20,19 +24,43 @@ export const httpCheck: MonitorCheck = {
 
   hostOf: (url) => URL.parse(url)?.hostname.replace(/\.$/, '') ?? '',
 
-  /** Reports up if the last response after redirects is 2xx. */
-  async run({ url }, { net }) {
+  options: httpOptions,
+
+  describe({ url, settings, timeoutSeconds }) {
+    const options = withDefaults(settings);
+    const redirects = options.follow_redirects ? `follow up to ${maxRedirects} redirects` : 'follow no redirects';
+    return `Send ${options.method} to ${url}, ${redirects}, and expect ${expectation(options)} within ${timeoutSeconds} s.`;
+  },
+
+  /** Reports up if the last response after redirects is as expected. */
+  async run(target, { net, cipher }) {
+    const options = withDefaults(target.settings);
+    const sentHeaders = decryptHeaders(options.headers, target, cipher);
+    if (sentHeaders instanceof LocalFailure) return sentHeaders;
     const start = performance.now();
     let respondedMs: number | undefined;
-    const onResponse = () => {
-      respondedMs = performance.now() - start;
-    };
     try {
-      const options = { timeoutMs, maxBytes, maxRedirects, endsWithHead, keepsCookies: true, onResponse };
-      const { status } = await guardedRequest(url, options, net);
+      const response = await guardedRequest(
+        target.url,
+        {
+          method: options.method,
+          ...sentHeaders,
+          ...(options.body !== null && { body: options.body }),
+          timeoutMs: target.timeoutSeconds * 1000,
+          maxBytes: Math.max(minBytes, bytesNeeded(options)),
+          maxRedirects: options.follow_redirects ? maxRedirects : 0,
+          verifiesTls: options.verify_tls,
+          endsWithHead: (headers) => isEndless(headers) && bytesNeeded(options) === 0,
+          keepsCookies: true,
+          onResponse: () => {
+            respondedMs = performance.now() - start;
+          },
+        },
+        net,
+      );
       const responseTimeMs = performance.now() - start;
-      if (status >= 200 && status < 300) return { up: true, responseTimeMs };
-      return { up: false, cause: `HTTP ${status}`, statusCode: status, responseTimeMs };
+      const cause = await failureOf(response, options);
+      return cause === undefined ? { up: true, responseTimeMs } : { up: false, cause, statusCode: response.status, responseTimeMs };
     } catch (error) {
       const result = classifyFailure(error, respondedMs !== undefined);
       if (result instanceof LocalFailure || respondedMs === undefined) return result;
@@ -41,7 +69,21 @@ export const httpCheck: MonitorCheck = {
   },
 };
 
+async function failureOf(response: GuardedResponse, options: HttpOptions): Promise<string | undefined> {
+  if (!isExpected(response.status, options.expected_status)) return `HTTP ${response.status}`;
+  return bytesNeeded(options) > 0 ? bodyFailure(response, options) : undefined;
+}
+
+function expectation({ expected_status, body_contains, body_not_contains, json }: HttpOptions): string {
+  return [
+    `status ${expected_status.join(' or ')}`,
+    ...(body_contains === null ? [] : [`a body with ${JSON.stringify(body_contains)}`]),
+    ...(body_not_contains === null ? [] : [`a body without ${JSON.stringify(body_not_contains)}`]),
+    ...(json === null ? [] : [`${JSON.stringify(json.equals)} at ${json.pointer || 'the root'} of its JSON`]),
+  ].join(' and ');
+}
+
 /** Events and the images of a camera never end, and the next one may take any time. */
-function endsWithHead(headers: IncomingHttpHeaders): boolean {
+function isEndless(headers: IncomingHttpHeaders): boolean {
   return /^(text\/event-stream|multipart\/x-mixed-replace)\s*(;|$)/i.test(headers['content-type'] ?? '');
 }

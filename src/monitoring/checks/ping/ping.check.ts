@@ -1,14 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { hostError } from '../../../net/addresses.ts';
-import { timedOut } from '../../../net/deadline.ts';
+import { Deadline } from '../../../net/deadline.ts';
 import { NetworkError } from '../../../net/network-error.ts';
 import { resolveHost } from '../../../net/resolve.ts';
 import { assertRoute } from '../../../net/route.ts';
 import type { MonitorCheck } from '../check.ts';
 import { classifyFailure } from '../local-failure.ts';
 import { pingHost } from './ping-host.ts';
-
-const timeoutMs = 10_000;
 
 /** Sends three echo requests to a host. */
 export const pingCheck: MonitorCheck = {
@@ -21,25 +18,25 @@ export const pingCheck: MonitorCheck = {
 
   hostOf: (target) => pingHost(target)?.replace(/\.$/, '') ?? '',
 
+  describe: ({ url, timeoutSeconds }) => `Send 3 echo requests to ${pingHost(url)} and expect a reply within ${timeoutSeconds} s.`,
+
   /** Reports up if one of the echo requests gets a reply. */
-  async run({ url }, { net, pinger }) {
+  async run({ url, timeoutSeconds }, { net, pinger }) {
+    const deadline = new Deadline(timeoutSeconds * 1000);
     try {
-      const addresses = await Promise.race([resolveHost(pingHost(url) ?? '', net), dnsTimeout()]);
+      const addresses = await deadline.limit(resolveHost(pingHost(url) ?? '', net), () => 'dns');
       const address = await firstWithRoute(addresses.map((resolved) => resolved.address));
-      const response = await pinger.ping(address);
+      const response = await deadline.limit(pinger.ping(address), () => 'echo');
       if (response instanceof NetworkError) return classifyFailure(response);
       if (response !== undefined) return { up: true, responseTimeMs: response };
       return { up: false, cause: 'no reply to 3 echo requests', statusCode: null, reply: 'none' };
     } catch (error) {
       return classifyFailure(error);
+    } finally {
+      deadline.clear();
     }
   },
 };
-
-async function dnsTimeout(): Promise<never> {
-  await delay(timeoutMs, undefined, { ref: false });
-  throw timedOut(timeoutMs, 'dns');
-}
 
 /** Returns the first address with a route. Ping programs report a missing route and a silent host in the same way. */
 async function firstWithRoute([first = '', ...others]: string[]): Promise<string> {
