@@ -1,11 +1,13 @@
 import { SecretCipher } from '../auth/secret-cipher.ts';
 import { addSecretKey, removeOldSecretKeys } from '../db/secret-key-file.ts';
 import { OperatorError } from '../errors.ts';
-import { countByKey, rotateSecrets } from '../monitoring/providers/secret-rotation.ts';
+import { countByKey, rotateSecrets } from '../monitoring/secret-rotation.ts';
 import type { Command } from './command.ts';
 
 /** How many secrets that cannot be decrypted are listed. */
 const maxListed = 20;
+
+const names = { providers: 'Provider', monitors: 'Monitor' };
 
 interface KeyStatus {
   key: string;
@@ -48,11 +50,11 @@ export const rotateSecretsCommand: Command<{ newKey: boolean }, Rotation> = asyn
       signal.throwIfAborted();
     },
   });
-  for (const { providerId, userId, reason } of lost.slice(0, maxListed)) progress(`Provider ${providerId} of user ${userId}: ${reason}`);
+  for (const { table, id, userId, reason } of lost.slice(0, maxListed)) progress(`${names[table]} ${id} of user ${userId}: ${reason}`);
   if (lost.length > maxListed) progress(`… and ${lost.length - maxListed} more.`);
   if (lost.length > 0) {
     throw new OperatorError(
-      `${lost.length} of ${total} secrets cannot be decrypted. Add their keys to SECRET_KEY and run this again, or send their tokens and webhook URLs again.`,
+      `${lost.length} of ${total} secrets cannot be decrypted. Add their keys to SECRET_KEY and run this again, or send their tokens, webhook URLs and headers again.`,
     );
   }
   const left = await countOld();

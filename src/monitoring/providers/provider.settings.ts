@@ -78,7 +78,7 @@ export function updateErrors(channels: Channels, fields: Fields): ValidationErro
   return (others.length === 0 && channel?.check?.(withoutMasks(channel, fields))) || [];
 }
 
-export function locationOf({ userId, id }: Owner, field: string): SecretLocation {
+function locationOf({ userId, id }: Owner, field: string): SecretLocation {
   return { userId, table: 'providers', row: id, field };
 }
 

@@ -82,7 +82,7 @@ export function decryptHeaders(headers: StoredHeader[], owner: Owner, cipher: Se
   }
 }
 
-export function locationOf({ userId, id }: Owner, name: string): SecretLocation {
+function locationOf({ userId, id }: Owner, name: string): SecretLocation {
   return { userId, table: 'monitors', row: id, field: `headers.${name.toLowerCase()}` };
 }
 

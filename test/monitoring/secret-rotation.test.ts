@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createUser } from '../../../src/accounts/users.ts';
-import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
-import type { Database } from '../../../src/db/database.ts';
-import { countByKey, rotateSecrets } from '../../../src/monitoring/providers/secret-rotation.ts';
-import { createDatabase } from '../../support/database.ts';
-import { sql } from '../../support/statement.ts';
+import { createUser } from '../../src/accounts/users.ts';
+import { SecretCipher } from '../../src/auth/secret-cipher.ts';
+import type { Database } from '../../src/db/database.ts';
+import { countByKey, rotateSecrets } from '../../src/monitoring/secret-rotation.ts';
+import { createDatabase } from '../support/database.ts';
+import { sql } from '../support/statement.ts';
 
 const keys = { older: randomBytes(32), newer: randomBytes(32), lost: randomBytes(32) };
 const older = new SecretCipher([keys.older]);
@@ -22,7 +22,8 @@ beforeAll(async () => {
   for (const name of ['ada', 'grace']) users.push((await createUser(database, `${name}@example.com`, undefined)) ?? 0);
 });
 afterEach(async () => {
-  for (const user of users) await database.asUser(user, (em) => em.execute('delete from providers', [], 'run'));
+  for (const user of users)
+    for (const table of ['providers', 'monitors']) await database.asUser(user, (em) => em.execute(`delete from ${table}`, [], 'run'));
 });
 afterAll(() => database.close());
 
@@ -83,6 +84,32 @@ test('encrypts the secrets of all users with the newest key, in batches, and rep
   expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
 });
 
+test('encrypts the secret headers of monitors as well, and leaves the others alone', async () => {
+  const [userId = 0] = users;
+  const location = (name: string) => ({ userId, table: 'monitors', row: 1, field: `headers.${name}` });
+  const secret = (name: string, value: string) => ({
+    name,
+    value: { encrypted: older.encrypt(value, location(name.toLowerCase())), mask: '****' },
+  });
+  const headers = [secret('Authorization', 'one'), { name: 'Accept', value: 'text/html' }, secret('X-Key', 'two')];
+  await database.asUser(userId, (em) =>
+    em.execute(`insert into monitors (id, user_id, friendly_name, url, settings) values (1, ?, 'Shop', 'https://shop.example', ?::jsonb)`, [
+      userId,
+      JSON.stringify({ method: 'POST', headers }),
+    ]),
+  );
+  expect(await countByKey(database)).toEqual(new Map([[older.newestKey, 2]]));
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 2, lost: [] });
+  expect(await countByKey(database)).toEqual(new Map([[newer.newestKey, 2]]));
+  const [stored] = await database.asEngine((em) =>
+    em.execute<{ settings: { method: string; headers: typeof headers }; version: number }[]>('select settings, version from monitors'),
+  );
+  const plain = stored?.settings.headers.map(({ name, value }) =>
+    typeof value === 'string' ? value : newer.decrypt(value.encrypted, location(name.toLowerCase())),
+  );
+  expect([stored?.settings.method, stored?.version, plain]).toEqual(['POST', 1, ['one', 'text/html', 'two']]);
+});
+
 test('continues where an interrupted run has stopped', async () => {
   for (let n = 0; n < 250; n++) await store(users[0] ?? 0, older);
   const interrupted = rotateSecrets(database, both, {
@@ -108,11 +135,12 @@ test('reports what it cannot decrypt, leaves it unchanged, and continues', async
   expect(result.rotated).toBe(1);
   expect(result.lost).toEqual([
     {
-      providerId: unknown,
+      table: 'providers',
+      id: unknown,
       userId: users[0],
       reason: `The secret was encrypted with the key ${lost.newestKey}, which is not in SECRET_KEY.`,
     },
-    { providerId: moved, userId: users[1], reason: expect.stringMatching(/authenticate/) },
+    { table: 'providers', id: moved, userId: users[1], reason: expect.stringMatching(/authenticate/) },
   ]);
   const after = await readAll();
   for (const provider of [unknown, moved]) {
