@@ -29,6 +29,7 @@ import { SessionCookie } from './http/session-cookie.ts';
 import type { Limiters } from './limits/limiters.ts';
 import { RateLimits } from './limits/rate-limits.ts';
 import { createChannels } from './monitoring/channels/registry.ts';
+import { HeartbeatReceiver } from './monitoring/heartbeats/receiver.ts';
 import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
@@ -101,6 +102,8 @@ export async function createApp({
       maxMonitors: config.maxMonitors,
       maxProviders: config.maxProviders,
       netAllowed: net.allow,
+      publicUrl,
+      heartbeats: new HeartbeatReceiver(database),
       cipher: new SecretCipher(secretKeys),
       channels,
       limiters,

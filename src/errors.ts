@@ -24,6 +24,7 @@ export type ProblemCode =
   | 'email_taken'
   | 'already_created'
   | 'monitor_paused'
+  | 'nothing_to_check'
   | 'request_in_progress'
   | 'precondition_failed'
   | 'body_too_large'

@@ -75,6 +75,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/monitors/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change many monitors
+         * @description Applies one action to monitors that are listed by id or have a tag, all or nothing. It works like the same change of each single monitor. Repeating it changes nothing more.
+         */
+        post: operations["changeMonitors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/monitors/{id}": {
         parameters: {
             query?: never;
@@ -126,7 +146,7 @@ export interface paths {
         put?: never;
         /**
          * Check a monitor now
-         * @description Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+         * @description Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor, and what the check is going to do. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
          */
         post: operations["checkMonitor"];
         delete?: never;
@@ -190,6 +210,66 @@ export interface paths {
          * @description Removes the assignment, but does not delete the provider. Send the id of the provider in the JSON body or, because some proxies drop the body of a DELETE, as `?provider_id=`. If neither is sent, or both with different values, the response is 422. If the monitor does not exist or the provider is not assigned to it, the response is 404.
          */
         delete: operations["removeNotification"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/heartbeats/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Send a heartbeat
+         * @description Tells a heartbeat monitor that its job has run. It is up until no heartbeat has come for `interval` and `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
+         */
+        get: operations["getHeartbeat"];
+        put?: never;
+        /**
+         * Send a heartbeat
+         * @description Tells a heartbeat monitor that its job has run. It is up until no heartbeat has come for `interval` and `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
+         */
+        post: operations["sendHeartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/heartbeats/{token}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Report a failure
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Works like POST, for tools that can only read a URL; HEAD works as well.
+         */
+        get: operations["getHeartbeatFailure"];
+        put?: never;
+        /**
+         * Report a failure
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. A body can have any media type, and is ignored.
+         */
+        post: operations["sendHeartbeatFailure"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -568,6 +648,19 @@ export interface components {
             follow_redirects: boolean;
             /** @description Whether the certificate of an https target must be valid. */
             verify_tls: boolean;
+            /**
+             * Format: int32
+             * @description How many days before the certificate of an https target expires a warning is sent. Another one is sent a day before. Null means none.
+             */
+            tls_warning_days: number | null;
+        };
+        /** @description How long the monitor waits. Only monitors of type heartbeat have it. */
+        HeartbeatOptions: {
+            /**
+             * Format: int32
+             * @description How much later than `interval` a heartbeat may come.
+             */
+            grace_seconds: number;
         };
         /** @description A monitor with its settings and its status. */
         Monitor: {
@@ -578,14 +671,20 @@ export interface components {
             id: number;
             /** @description The display name. */
             friendly_name: string;
-            /** @description The URL or host that is checked. */
-            url: string;
+            /** @description The URL or host that is checked. Null for type heartbeat. */
+            url: string | null;
             /**
-             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+             * @description How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
              * @enum {string}
              */
-            type: "http" | "ping" | "tcp";
+            type: "http" | "ping" | "tcp" | "heartbeat";
             http?: components["schemas"]["HttpOptions"];
+            heartbeat?: components["schemas"]["HeartbeatOptions"];
+            /**
+             * Format: uri
+             * @description Where the job sends its heartbeats. Only monitors of type heartbeat have it. It is a secret, so it is null for callers without the scope `monitors:write`.
+             */
+            heartbeat_url?: string | null;
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
@@ -622,7 +721,12 @@ export interface components {
             maintenance_until: string | null;
             /**
              * Format: date-time
-             * @description When the monitor was last checked. Null if it was never checked.
+             * @description When the certificate of an https target expires, as of the last check. Null if there is none or it is not known yet.
+             */
+            tls_expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the monitor was last checked, or got its last heartbeat. Null if that never happened.
              */
             last_checked_at: string | null;
             /**
@@ -658,7 +762,7 @@ export interface components {
             /** @description Whether to store the value encrypted, return it masked, and never send it to another origin. The default is true, except for `Accept`, `Accept-Language`, `Content-Type` and `User-Agent`. */
             secret?: boolean;
         };
-        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to a MiB. Null means that this is not checked. */
+        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to 256 KiB. Null means that this is not checked. */
         JsonCondition: {
             /** @description Where the value is: a JSON pointer (RFC 6901). Empty means the whole document. */
             pointer: string;
@@ -701,20 +805,36 @@ export interface components {
              * @default true
              */
             verify_tls: boolean;
+            /**
+             * Format: int32
+             * @description How many days before the certificate of an https target expires to send a warning. Another one is sent a day before. Null means none.
+             * @default 14
+             */
+            tls_warning_days: number | null;
+        };
+        /** @description How long the monitor waits. Only for type heartbeat. */
+        HeartbeatOptionsCreate: {
+            /**
+             * Format: int32
+             * @description How much later than `interval` a heartbeat may come.
+             * @default 60
+             */
+            grace_seconds: number;
         };
         /** @description The settings of a new monitor. */
         MonitorCreate: {
             /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name: string;
-            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
-            url: string;
+            /** @description What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
+            url?: string;
             /**
-             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+             * @description How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
              * @default http
              * @enum {string}
              */
-            type: "http" | "ping" | "tcp";
+            type: "http" | "ping" | "tcp" | "heartbeat";
             http?: components["schemas"]["HttpOptionsCreate"];
+            heartbeat?: components["schemas"]["HeartbeatOptionsCreate"];
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
@@ -729,10 +849,9 @@ export interface components {
             timeout_seconds: number;
             /**
              * Format: int32
-             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
-             * @default 2
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. Type heartbeat has none.
              */
-            confirmations: number;
+            confirmations?: number;
             /**
              * @description Whether to check the monitor. False creates it paused.
              * @default true
@@ -758,6 +877,45 @@ export interface components {
         MonitorItem: {
             data: components["schemas"]["Monitor"];
         };
+        /** @description An action on many monitors. Send either `ids` or `tag`. `until` belongs to `start_maintenance`, `provider_id` to `assign` and `unassign`, and `tags` to `add_tags` and `remove_tags`; other actions accept none of them. */
+        MonitorBulk: {
+            /** @description The ids of the monitors. Those that do not exist, or belong to another user, are left out. */
+            ids?: number[];
+            /** @description All your monitors that have this tag. */
+            tag?: string;
+            /**
+             * @description What to do with them.
+             * @enum {string}
+             */
+            action: "pause" | "resume" | "delete" | "start_maintenance" | "end_maintenance" | "assign" | "unassign" | "add_tags" | "remove_tags";
+            /**
+             * Format: date-time
+             * @description When the maintenance ends.
+             */
+            until?: string;
+            /**
+             * Format: int64
+             * @description The provider to assign or to remove.
+             */
+            provider_id?: number;
+            /** @description The tags to add or to remove. */
+            tags?: string[];
+        };
+        /** @description What an action on many monitors did. */
+        MonitorBulkResult: {
+            data: {
+                /**
+                 * Format: int32
+                 * @description The number of monitors that were found.
+                 */
+                matched: number;
+                /**
+                 * Format: int32
+                 * @description The number of those that were not in the wanted state before.
+                 */
+                changed: number;
+            };
+        };
         /** @description What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers` and `expected_status` are replaced as a whole. */
         HttpOptionsUpdate: {
             /**
@@ -780,19 +938,38 @@ export interface components {
             follow_redirects?: boolean;
             /** @description Whether the certificate of an https target must be valid. */
             verify_tls?: boolean;
+            /**
+             * Format: int32
+             * @description How many days before the certificate of an https target expires to send a warning. Null means none.
+             */
+            tls_warning_days?: number | null;
+        };
+        /** @description How long the monitor waits. Only for type heartbeat. */
+        HeartbeatOptionsUpdate: {
+            /**
+             * Format: int32
+             * @description How much later than `interval` a heartbeat may come.
+             */
+            grace_seconds?: number;
         };
         /** @description The settings to change. Absent fields keep their value. The other fields of a monitor are ignored, so that you can read a monitor, edit it and send it back. */
         MonitorUpdate: {
             /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name?: string;
-            /** @description What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor. */
-            url?: string;
+            /** @description What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor. */
+            url?: string | null;
             /**
-             * @description How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+             * @description How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
              * @enum {string}
              */
-            type?: "http" | "ping" | "tcp";
+            type?: "http" | "ping" | "tcp" | "heartbeat";
             http?: components["schemas"]["HttpOptionsUpdate"];
+            heartbeat?: components["schemas"]["HeartbeatOptionsUpdate"];
+            /**
+             * Format: uri
+             * @description Ignored.
+             */
+            readonly heartbeat_url?: string | null;
             /**
              * Format: int32
              * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
@@ -822,6 +999,11 @@ export interface components {
              * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
              */
             maintenance_until?: string | null;
+            /**
+             * Format: date-time
+             * @description Ignored.
+             */
+            readonly tls_expires_at?: string | null;
             /**
              * Format: int64
              * @description Ignored.
@@ -863,6 +1045,15 @@ export interface components {
             object: "monitor";
             /** @enum {boolean} */
             deleted: true;
+        };
+        /** @description A monitor, and what its check is going to do. */
+        QueuedCheck: {
+            data: components["schemas"]["Monitor"];
+            /** @description The check that is queued. */
+            check: {
+                /** @description What the check does, in one sentence. It contains no secrets. */
+                summary: string;
+            };
         };
         /** @description A period in which a monitor was down. */
         Incident: {
@@ -971,6 +1162,16 @@ export interface components {
             object: "notification";
             /** @enum {boolean} */
             deleted: true;
+        };
+        /** @description What a heartbeat was counted as. */
+        HeartbeatItem: {
+            data: {
+                /**
+                 * @description `up` for a heartbeat, `down` for a reported failure.
+                 * @enum {string}
+                 */
+                outcome: "up" | "down";
+            };
         };
         /** @description A provider that sends e-mail. */
         EmailProvider: {
@@ -1710,6 +1911,11 @@ export interface components {
          */
         MonitorIfMatch: string;
         /**
+         * @description The last part of `heartbeat_url` of the monitor.
+         * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+         */
+        HeartbeatToken: string;
+        /**
          * @description The id of the provider, as returned when it is created or listed.
          * @example 3
          */
@@ -2021,7 +2227,7 @@ export interface operations {
                  * @description Return only monitors of this type.
                  * @example http
                  */
-                type?: "http" | "ping" | "tcp";
+                type?: "http" | "ping" | "tcp" | "heartbeat";
                 /**
                  * @description Return only monitors that have this tag.
                  * @example production
@@ -2038,7 +2244,7 @@ export interface operations {
                  */
                 search?: string;
                 /**
-                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires soon, pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
                  * @example worst_first
                  */
                 sort: "newest" | "name" | "worst_first";
@@ -2179,6 +2385,62 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeMonitors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorBulk"];
+            };
+        };
+        responses: {
+            /** @description How many monitors were found, and how many of them have changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorBulkResult"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description The provider does not exist or belongs to another user. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
@@ -2379,14 +2641,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MonitorItem"];
+                    "application/json": components["schemas"]["QueuedCheck"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
             404: components["responses"]["MonitorNotFound"];
             406: components["responses"]["NotAcceptable"];
-            /** @description The monitor is paused. */
+            /** @description The monitor is paused, or it has nothing to check, because it waits for heartbeats. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2695,6 +2957,274 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHeartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The heartbeat was recorded. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatItem"];
+                };
+            };
+            /** @description No monitor has this token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description The token is too long. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendHeartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The heartbeat was recorded. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatItem"];
+                };
+            };
+            /** @description No monitor has this token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description The token is too long. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHeartbeatFailure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure was recorded. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatItem"];
+                };
+            };
+            /** @description No monitor has this token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description The token is too long. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendHeartbeatFailure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The last part of `heartbeat_url` of the monitor.
+                 * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
+                 */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure was recorded. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatItem"];
+                };
+            };
+            /** @description No monitor has this token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description The token is too long. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];

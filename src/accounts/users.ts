@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { hashPassword } from '../auth/passwords.ts';
 import type { Database } from '../db/database.ts';
+import { repeatAfterDeadlock } from '../db/repeat-after-deadlock.ts';
 import { prepare, queryInTransaction } from '../db/statement.ts';
-import { RetryLaterError } from '../errors.ts';
 import { SessionEntity } from './session.entity.ts';
 import { UserEntity } from './user.entity.ts';
 
@@ -35,17 +35,4 @@ export async function setPassword(database: Database, userId: number, password: 
 /** Deletes the account. Everything that belongs to it is deleted by cascade. */
 export async function deleteUser(database: Database, userId: number): Promise<void> {
   await repeatAfterDeadlock(() => database.asUser(userId, (em) => em.nativeDelete(UserEntity, { id: userId })));
-}
-
-const maxAttempts = 5;
-
-/** Repeats work on many rows of a user. Requests of the user, and the engine, can cause a deadlock with it. */
-export async function repeatAfterDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof RetryLaterError) || attempt === maxAttempts) throw error;
-    }
-  }
 }

@@ -1,5 +1,6 @@
 import { findUserId, type ListedUser, listUsers, setSuspended } from '../accounts/operator-queries.ts';
-import { createUser, deleteUser, repeatAfterDeadlock, setPassword } from '../accounts/users.ts';
+import { createUser, deleteUser, setPassword } from '../accounts/users.ts';
+import { repeatAfterDeadlock } from '../db/repeat-after-deadlock.ts';
 import { OperatorError } from '../errors.ts';
 import { resumeMonitoring, unscheduleMonitors } from '../monitoring/suspended-users.ts';
 import type { Command, CommandContext } from './command.ts';

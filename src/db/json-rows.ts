@@ -8,6 +8,7 @@ interface SqlTypes {
   boolean: boolean;
   text: string;
   'text[]': string[];
+  timestamptz: Date;
 }
 
 type RowOfTypes<Columns> = { [Column in keyof Columns]: Columns[Column] extends keyof SqlTypes ? SqlTypes[Columns[Column]] : never };

@@ -1,7 +1,9 @@
 import type { operations } from '../../generated/types/monitoring.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
+import { type HeartbeatDeps, heartbeatHandlers } from './heartbeats/heartbeats.handlers.ts';
 import { incidentHandlers } from './incidents/incidents.handlers.ts';
+import { bulkHandlers, bulkRules } from './monitors/bulk.handlers.ts';
 import { type MonitorDeps, monitorHandlers, monitorRules } from './monitors/monitors.handlers.ts';
 import { notificationHandlers } from './notifications/notifications.handlers.ts';
 import { type ProviderDeps, providerHandlers, providerRules } from './providers/providers.handlers.ts';
@@ -12,10 +14,17 @@ type MonitoringOperations = Omit<
   'listKeys' | 'createKey' | 'deleteKey' | 'createSession' | 'showSession' | 'deleteSession' | 'changePassword' | 'createUser'
 >;
 
-export function monitoringHandlers(deps: MonitorDeps & ProviderDeps): Handlers<MonitoringOperations, UserDatabase> {
-  return { ...monitorHandlers(deps), ...incidentHandlers, ...providerHandlers(deps), ...notificationHandlers };
+export function monitoringHandlers(deps: MonitorDeps & ProviderDeps & HeartbeatDeps): Handlers<MonitoringOperations, UserDatabase> {
+  return {
+    ...monitorHandlers(deps),
+    ...bulkHandlers,
+    ...heartbeatHandlers(deps),
+    ...incidentHandlers,
+    ...providerHandlers(deps),
+    ...notificationHandlers,
+  };
 }
 
 export function monitoringRules(deps: Pick<MonitorDeps, 'netAllowed'> & Pick<ProviderDeps, 'channels'>): Rules<MonitoringOperations> {
-  return { ...monitorRules(deps), ...providerRules(deps) };
+  return { ...monitorRules(deps), ...bulkRules, ...providerRules(deps) };
 }

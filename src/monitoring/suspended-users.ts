@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { prepare, type Query } from '../db/statement.ts';
 import { tables } from '../db/tables.ts';
+import { turnAfterInterruption } from './engine/schedule.ts';
 import type { MonitorEntity } from './monitors/monitor.entity.ts';
 import { wakeDispatcher, wakeEngine } from './wake.ts';
 
@@ -22,14 +23,14 @@ export const unscheduleMonitors = prepare(({ userId }: { userId: number }) =>
 
 const scheduleMonitors = prepare(({ userId }: { userId: number }) =>
   db
-    .updateTable('monitors')
+    .updateTable('monitors as m')
     .set({
-      next_check_at: sql`app_now() + random() * least(interval_seconds, 60) * interval '1 second'`,
+      next_check_at: turnAfterInterruption,
       // Failures from before say nothing about the present.
       failures: sql`case when status = 'down' then failures else 0 end`,
     })
-    .where('user_id', '=', userId)
-    .where('is_active', '=', true),
+    .where('m.user_id', '=', userId)
+    .where('m.is_active', '=', true),
 );
 
 /** Continues the checks of a user, spread over a minute, and the alerts that wait. */

@@ -7,10 +7,12 @@ import { NetworkError } from './network-error.ts';
 // How long each of several addresses is tried before the next. Node's default of 250 ms is too short for a distant server.
 const attemptTimeout = { autoSelectFamilyAttemptTimeout: 1000 };
 
-interface ConnectionOptions {
+export interface ConnectionOptions {
   protocol?: 'http/1.1' | 'h2';
   /** Whether the certificate must be valid. */
   verifiesTls?: boolean | undefined;
+  /** Called with the time at which the certificate of the server expires, also if it is not valid. */
+  onCertificate?: ((expiresAt: Date) => void) | undefined;
 }
 
 /** A connection to a host at one of its checked addresses, for one request. */
@@ -20,7 +22,7 @@ export class Connection {
   isSecure = false;
   #certificateExpiry: Date | undefined;
 
-  constructor(url: URL, addresses: LookupAddress[], { protocol = 'http/1.1', verifiesTls = true }: ConnectionOptions = {}) {
+  constructor(url: URL, addresses: LookupAddress[], options: ConnectionOptions = {}) {
     const host = hostOf(url);
     const isTls = url.protocol === 'https:';
     const target = {
@@ -30,11 +32,14 @@ export class Connection {
       lookup: fixedLookup(addresses),
       ...attemptTimeout,
     };
-    this.socket = isTls ? this.#connectTls(target, protocol, verifiesTls) : net.connect(target);
+    this.socket = isTls ? this.#connectTls(target, options) : net.connect(target);
     this.socket.on('error', () => {}); // Whoever uses the connection gets the error. It may come before and after that.
   }
 
-  #connectTls(target: { host: string; port: number; lookup: LookupFunction }, protocol: string, verifiesTls: boolean): Socket {
+  #connectTls(
+    target: { host: string; port: number; lookup: LookupFunction },
+    { protocol = 'http/1.1', verifiesTls = true, onCertificate }: ConnectionOptions,
+  ): Socket {
     const socket = tls.connect({
       ...target,
       ALPNProtocols: [protocol],
@@ -44,7 +49,10 @@ export class Connection {
     });
     // Runs before Node verifies the certificate, because it is not available afterwards.
     socket.prependOnceListener('secure', () => {
-      this.#certificateExpiry = new Date(socket.getPeerCertificate().valid_to);
+      const expiry = new Date(socket.getPeerCertificate().valid_to);
+      if (Number.isNaN(expiry.getTime())) return;
+      this.#certificateExpiry = expiry;
+      onCertificate?.(expiry);
     });
     socket.once('secureConnect', () => {
       this.isSecure = true;

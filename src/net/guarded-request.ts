@@ -28,6 +28,8 @@ export interface GuardedRequest {
   verifiesTls?: boolean;
   /** Whether the receiver is told which trace the request belongs to. The targets of checks are not. */
   propagatesTrace?: boolean;
+  /** Called with the time at which the certificate of the URL's server expires, also if it is not valid. Redirects do not count. */
+  onCertificate?: (expiresAt: Date) => void;
   /** Called when the head of a response arrives, also for a redirect. The request can still fail afterwards. */
   onResponse?: () => void;
 }
@@ -55,7 +57,7 @@ export async function guardedRequest(address: string, options: GuardedRequest, n
 async function follow(address: string, options: GuardedRequest, net: Net, deadline: Deadline): Promise<GuardedResponse> {
   const { method = 'GET', headers = {}, body, verifiesTls, maxBytes, maxRedirects, endsWithHead, keepsCookies, onResponse } = options;
   const url = usableUrl(URL.parse(address), 'protocol', 'the URL');
-  let hop: Hop = { url, method, headers: lowerCased(headers), body, verifiesTls };
+  let hop: Hop = { url, method, headers: lowerCased(headers), body, verifiesTls, onCertificate: options.onCertificate };
   let cookies: Cookies | undefined;
   for (let redirects = 0; ; redirects++) {
     let target: URL | undefined;
@@ -148,6 +150,7 @@ function redirected(hop: Hop, status: number, url: URL, secretNames: readonly st
   const mayKeep = (name: string) => maySend(name) && (keepsMethod || !name.startsWith('content-'));
   return {
     ...hop,
+    onCertificate: undefined,
     url,
     method: keepsMethod ? hop.method : 'GET',
     headers: Object.fromEntries(Object.entries(hop.headers).filter(([name]) => mayKeep(name))),

@@ -1,19 +1,17 @@
 import type { LookupAddress } from 'node:dns';
 import http, { type ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import { Connection } from './connection.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import { NetworkError } from './network-error.ts';
 
 /** One request, without redirects. */
-export interface Hop {
+export interface Hop extends Omit<ConnectionOptions, 'protocol'> {
   url: URL;
   method: string;
   /** With names in lower case. */
   headers: Record<string, string>;
   body: string | Buffer | undefined;
-  /** Whether the certificate of the server must be valid. */
-  verifiesTls?: boolean | undefined;
 }
 
 export interface Head {

@@ -1,8 +1,13 @@
 // The texts of alerts. Pure: no clock, no database.
+import { formatDuration } from '../format-duration.ts';
 
-interface AlertedIncident {
+interface AlertedMonitor {
   name: string;
-  url: string;
+  /** Null if the monitor has no target. */
+  url: string | null;
+}
+
+interface AlertedIncident extends AlertedMonitor {
   cause: string;
   startedAt: Date;
   resolvedAt: Date;
@@ -13,35 +18,29 @@ export interface AlertText {
   text: string;
 }
 
-export function downMessage({ name, url, cause, startedAt }: Omit<AlertedIncident, 'resolvedAt'>): AlertText {
-  return { subject: `DOWN: ${name}`, text: `DOWN: ${name} (${url}) since ${time(startedAt)}: ${cause}` };
+export function downMessage({ cause, startedAt, ...monitor }: Omit<AlertedIncident, 'resolvedAt'>): AlertText {
+  return { subject: `DOWN: ${monitor.name}`, text: `DOWN: ${titleOf(monitor)} since ${time(startedAt)}: ${cause}` };
 }
 
-export function recoveredMessage({ name, url, startedAt, resolvedAt }: AlertedIncident): AlertText {
+export function recoveredMessage({ startedAt, resolvedAt, ...monitor }: AlertedIncident): AlertText {
+  const duration = formatDuration(resolvedAt.getTime() - startedAt.getTime());
+  return { subject: `UP: ${monitor.name}`, text: `UP: ${titleOf(monitor)} is back after ${duration}, at ${time(resolvedAt)}` };
+}
+
+/** `now` is the time of the check that found the certificate. */
+export function tlsExpiringMessage({ expiresAt, now, ...monitor }: AlertedMonitor & { expiresAt: Date; now: Date }): AlertText {
+  const ms = expiresAt.getTime() - now.getTime();
+  const verb = ms > 0 ? `expires in ${formatDuration(ms)}` : 'has expired';
   return {
-    subject: `UP: ${name}`,
-    text: `UP: ${name} (${url}) is back after ${duration(resolvedAt.getTime() - startedAt.getTime())}, at ${time(resolvedAt)}`,
+    subject: `CERTIFICATE: ${monitor.name}`,
+    text: `CERTIFICATE: the TLS certificate of ${titleOf(monitor)} ${verb}, at ${time(expiresAt)}`,
   };
+}
+
+function titleOf({ name, url }: AlertedMonitor): string {
+  return url === null ? name : `${name} (${url})`;
 }
 
 function time(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-/** Formats the two largest units that are not zero: 1 h 5 min, 42 s. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return '0 s';
-  return parts
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
 }

@@ -1,15 +1,19 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** A message in the outbox: one per incident, provider and kind. */
+export type AlertKind = 'down' | 'recovered' | 'tls_expiring';
+
+/** A message in the outbox: one per incident, provider and kind, or one per provider about a monitor. */
 export const AlertEntity = defineEntity({
   name: 'Alert',
   tableName: 'alerts',
   properties: {
     id: p.bigint('number').primary().autoincrement(),
     userId: p.bigint('number'),
-    incidentId: p.bigint('number'),
+    incidentId: p.bigint('number').nullable(),
+    /** Only alerts that are about no incident have it. */
+    monitorId: p.bigint('number').nullable(),
     providerId: p.bigint('number'),
-    kind: p.text().$type<'down' | 'recovered'>(),
+    kind: p.text().$type<AlertKind>(),
     subject: p.text(),
     body: p.text(),
     status: p.text().$type<'pending' | 'sent' | 'failed'>().default('pending'),

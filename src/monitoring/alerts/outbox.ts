@@ -3,19 +3,17 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
-import type { MonitorEntity } from '../monitors/monitor.entity.ts';
-import { hasNoIncident } from '../monitors/monitor.writes.ts';
+import { hasNoIncident, type MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
-import type { AlertEntity } from './alert.entity.ts';
-
-export type AlertKind = 'down' | 'recovered';
+import type { AlertEntity, AlertKind } from './alert.entity.ts';
 
 interface NewAlert {
   userId: number;
   monitorId: number;
-  incidentId: number;
+  /** Absent if the alert is about no incident. */
+  incidentId?: number;
   subject: string;
   text: string;
 }
@@ -28,7 +26,7 @@ export const leaseEnd = sql<Date>`app_now() + interval '60 seconds'`;
 const insertAlerts = prepare((given: { kind: AlertKind; alerts: string }) =>
   db
     .insertInto('alerts')
-    .columns(['user_id', 'incident_id', 'provider_id', 'kind', 'subject', 'body'])
+    .columns(['user_id', 'incident_id', 'monitor_id', 'provider_id', 'kind', 'subject', 'body'])
     .expression(
       db
         .selectFrom(
@@ -37,14 +35,16 @@ const insertAlerts = prepare((given: { kind: AlertKind; alerts: string }) =>
         .innerJoin('notifications as n', (join) =>
           join.onRef('n.user_id', '=', 'a.userId').onRef('n.monitor_id', '=', 'a.monitorId').on('n.enabled', '=', sql.lit(true)),
         )
-        .select(['n.user_id', 'a.incidentId', 'n.provider_id', sql<AlertKind>`${given.kind}::text`.as('kind'), 'a.subject', 'a.text']),
+        .select(['n.user_id', 'a.incidentId'])
+        .select(sql<number | null>`case when a."incidentId" is null then a."monitorId" end`.as('monitor_id'))
+        .select(['n.provider_id', sql<AlertKind>`${given.kind}::text`.as('kind'), 'a.subject', 'a.text']),
     )
     .onConflict((conflict) => conflict.columns(['user_id', 'incident_id', 'provider_id', 'kind']).doNothing())
     .returning('id'),
 );
 
 /**
- * Queues one alert per enabled assignment, in the transaction that opened or resolved the incident. Returns the number of alerts.
+ * Queues one alert per enabled assignment, in the transaction that changes the monitor. Returns the number of alerts.
  */
 export async function queueAlerts(query: Query, kind: AlertKind, alerts: NewAlert[]): Promise<number> {
   if (alerts.length === 0) return 0;
@@ -64,12 +64,12 @@ export const canceledError = 'not sent: the monitor was paused or in maintenance
  * Cancels the alerts of a monitor that was reset or is in maintenance. If somebody was told that it is down, and it has recovered before the reset, they
  * are still told so. While a process has leased the down alert, the recovery waits, because that may still be sent.
  */
-export const cancelAfterReset = prepare(({ monitorId }: { monitorId: number }) => {
+export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
   const incidents = tables<typeof IncidentEntity | typeof MonitorEntity>()
     .selectFrom('incidents as i')
     .innerJoin('monitors as m', 'm.id', 'i.monitor_id')
     .select('i.id')
-    .where('m.id', '=', monitorId)
+    .where('m.id', '=', sql<number>`any (${ids}::bigint[])`)
     .where(hasNoIncident);
   return (
     db

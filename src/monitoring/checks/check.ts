@@ -18,13 +18,22 @@ export interface CheckTarget {
   userId: number;
   url: string;
   settings: StoredOptions;
+  intervalSeconds: number;
   timeoutSeconds: number;
 }
 
-export type CheckResult =
-  | { up: true; responseTimeMs: number }
+export type CheckResult = { responseTimeMs?: number; certificate?: SeenCertificate } & (
+  | { up: true }
   /** `responseTimeMs` is absent if there was no response. `reply` is absent if the check ended with a reply. */
-  | { up: false; cause: string; statusCode: number | null; responseTimeMs?: number; reply?: MissingReply };
+  | { up: false; cause: string; statusCode: number | null; reply?: MissingReply }
+);
+
+/** The certificate of the target. */
+export interface SeenCertificate {
+  expiresAt: Date;
+  /** How many days before a warning is sent. Null means that there are no warnings. */
+  warningDays: number | null;
+}
 
 /**
  * What is known about the network if a check did not end with a reply. A refused connection is a reply.
@@ -56,9 +65,19 @@ export interface MonitorCheck {
   /** Absent if the type has no options. */
   options?: CheckOptions;
   /** Says what a check does, in one sentence without secrets. */
-  describe(target: Pick<CheckTarget, 'url' | 'settings' | 'timeoutSeconds'>): string;
+  describe(target: Omit<CheckTarget, 'id' | 'userId'>): string;
+  /** Only for types that wait for results instead of asking a target. They have no `url`, and need no confirmation. */
+  passive?: PassiveCheck;
   /** Returns a LocalFailure if the check failed because of this machine. Connections go only through net/. */
   run(target: CheckTarget, deps: CheckDeps): Promise<CheckResult | LocalFailure>;
+}
+
+/** How a monitor receives results. */
+export interface PassiveCheck {
+  /** How much longer than its interval a monitor waits. */
+  graceSeconds(settings: StoredOptions): number;
+  /** The path at which it receives results. It contains a secret. */
+  receivingPath(monitor: Pick<CheckTarget, 'id' | 'userId' | 'settings'>, cipher: SecretCipher): string;
 }
 
 /** Options as clients send them, in the object of the contract that has the name of the type. The schema has validated them. */

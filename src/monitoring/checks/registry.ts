@@ -1,4 +1,5 @@
 import type { MonitorCheck, MonitorType } from './check.ts';
+import { heartbeatCheck } from './heartbeat/heartbeat.check.ts';
 import { httpCheck } from './http/http.check.ts';
 import { LocalFailure } from './local-failure.ts';
 import { pingCheck } from './ping/ping.check.ts';
@@ -12,6 +13,7 @@ export const checks: CheckRegistry = {
   http: httpCheck,
   ping: pingCheck,
   tcp: tcpCheck,
+  heartbeat: heartbeatCheck,
 };
 
 /** Returns the check of a stored monitor. Its type is unknown to this version if a newer one has stored it. */

@@ -165,8 +165,10 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .whereRef('m.id', '=', 'n.id')
     // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
     .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
-    .returning(['m.id', 'm.user_id as userId', 'm.url', 'm.type', 'm.settings', 'm.timeout_seconds as timeoutSeconds', 'n.host'])
+    .returning(['m.id', 'm.user_id as userId', 'm.type', 'm.settings', 'n.host'])
+    .returning(['m.interval_seconds as intervalSeconds', 'm.timeout_seconds as timeoutSeconds'])
     .returning([
+      sql<string>`coalesce(m.url, '')`.as('url'),
       'm.confirmations',
       sql<boolean>`coalesce(m.maintenance_until > ${now}, false)`.as('isInMaintenance'),
       sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),

@@ -15,8 +15,9 @@ export interface ComparedMonitor {
 const db = tables<typeof MonitorEntity>();
 const scheduled = db
   .selectFrom('monitors as m')
-  .select(['m.user_id', 'm.url', 'm.type', 'm.target_host as host', 'm.status'])
+  .select(['m.user_id', sql<string>`m.url`.as('url'), 'm.type', 'm.target_host as host', 'm.status'])
   .where('m.next_check_at', 'is not', null)
+  .where('m.grace_seconds', 'is', null) // Passive monitors ask nobody.
   .orderBy('m.next_check_at');
 
 /** One monitor of each host, because most monitors may belong to one. */

@@ -8,6 +8,7 @@ import { wakeDispatcher } from '../wake.ts';
 import type { CheckHourEntity } from './check-hour.entity.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
+import { needsTlsWarning, queueTlsWarnings } from './record-tls-warnings.ts';
 import { atMostAMinute, nextTurn } from './schedule.ts';
 import { type CheckState, type Transition, transition } from './transition.ts';
 
@@ -43,6 +44,8 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
       cause: result.up ? null : result.cause.slice(0, 1000),
       code: result.up ? null : result.statusCode,
       age_ms: Math.max(0, Math.round(nowMs - startedMs)),
+      tls_expires_at: result.certificate?.expiresAt.toISOString(),
+      warning_days: result.certificate?.warningDays,
     };
   });
   const [updated] = await query(updateMonitors({ results: JSON.stringify(rows) }));
@@ -51,7 +54,11 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
   const accepted = rows.filter(({ token }) => tokens.has(token)).map(({ id, up, ms }) => ({ id, up, ms: up ? ms : null }));
   if (accepted.length > 0) await query(updateCheckHours({ checks: JSON.stringify(accepted) }));
   const idsOf = (kind: Transition['kind']) => updated.filter((row) => row.kind === kind).map(({ id }) => id);
-  const alerts = (await openIncidents(query, idsOf('opened'))) + (await resolveIncidents(query, idsOf('resolved')));
+  const warned = updated.filter(({ needsWarning }) => needsWarning).map(({ id }) => id);
+  const alerts =
+    (await openIncidents(query, idsOf('opened'))) +
+    (await resolveIncidents(query, idsOf('resolved'))) +
+    (await queueTlsWarnings(query, warned));
   if (alerts > 0) await query(wakeDispatcher({}));
   return { accepted: tokens.size, hasAlerts: alerts > 0 };
 }
@@ -77,6 +84,8 @@ const updateMonitors = prepare((given: { results: string }) =>
         cause: 'text',
         code: 'integer',
         age_ms: 'integer',
+        tls_expires_at: 'timestamptz',
+        warning_days: 'integer',
       }),
     )
     .set({
@@ -87,6 +96,8 @@ const updateMonitors = prepare((given: { results: string }) =>
       last_checked_at: checkedAt,
       last_response_time_ms: sql`r.ms`,
       last_error: sql`r.cause`,
+      tls_expires_at: sql`coalesce(r.tls_expires_at, m.tls_expires_at)`,
+      tls_warnings: sql`case when r.tls_expires_at is null or r.tls_expires_at = m.tls_expires_at then m.tls_warnings else 0 end`,
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,
@@ -95,11 +106,11 @@ const updateMonitors = prepare((given: { results: string }) =>
     .whereRef('m.id', '=', 'r.id')
     .whereRef('m.claim_token', '=', 'r.token')
     .where('m.is_active', '=', sql.lit(true))
-    .returning(['m.id', 'r.token', 'r.kind']),
+    .returning(['m.id', 'r.token', 'r.kind', needsTlsWarning(sql`r.warning_days`).as('needsWarning')]),
 );
 
 /** Counts all checks, and the response times of the successful ones. */
-const updateCheckHours = prepare((given: { checks: string }) =>
+export const updateCheckHours = prepare((given: { checks: string }) =>
   db
     .insertInto('check_hours')
     .columns(['user_id', 'monitor_id', 'hour', 'checks', 'failures', 'total_ms', 'min_ms', 'max_ms'])

@@ -7,7 +7,7 @@ import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { wakeEngine } from '../wake.ts';
 import type { Claim } from './claim.ts';
 import { NoNetwork } from './connectivity.ts';
-import { atMostAMinute, nextTurn } from './schedule.ts';
+import { turnAfterInterruption } from './schedule.ts';
 
 const db = tables<typeof MonitorEntity>();
 
@@ -26,7 +26,7 @@ const spreadMonitors = prepare(({ since }: { since: Date }) => {
     .skipLocked();
   return db
     .updateTable('monitors as m')
-    .set({ next_check_at: nextTurn(atMostAMinute) })
+    .set({ next_check_at: turnAfterInterruption })
     .where(sql<boolean>`m.id = any (array(${overdue}))`)
     .returning('m.id');
 });
@@ -68,7 +68,7 @@ const releaseMonitors = prepare((given: { released: string; afterSeconds: number
     .updateTable('monitors as m')
     .from(jsonRows(given.released, 'r', { id: 'bigint', token: 'bigint', reason: 'text', since: 'text', waits_for_turn: 'boolean' }))
     .set({
-      next_check_at: sql`case when r.waits_for_turn then ${nextTurn(atMostAMinute)}
+      next_check_at: sql`case when r.waits_for_turn then ${turnAfterInterruption}
         else app_now() + ${given.afterSeconds}::integer * interval '1 second' end`,
       claim_token: null,
       last_error: shownError,

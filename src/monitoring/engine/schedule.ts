@@ -12,5 +12,14 @@ export function nextTurn(seconds: RawBuilder<unknown>): RawBuilder<Date> {
   return sql<Date>`to_timestamp((floor((extract(epoch from app_now()) - ${phase}) / ${seconds}) + 1) * ${seconds} + ${phase})`;
 }
 
+/** How long a passive monitor `m` waits for the next result, from now on. */
+export const nextPeriod = sql<Date>`app_now() + (m.interval_seconds + m.grace_seconds) * interval '1 second'`;
+
 /** While monitor `m` is down or was not checked in time, it has a turn at least once a minute. */
 export const atMostAMinute = sql`least(m.interval_seconds, 60)`;
+
+/**
+ * When monitor `m` is checked after a time in which it could not be. A passive one could not receive anything either, so it waits for a
+ * whole period.
+ */
+export const turnAfterInterruption = sql<Date>`case when m.grace_seconds is null then ${nextTurn(atMostAMinute)} else ${nextPeriod} end`;

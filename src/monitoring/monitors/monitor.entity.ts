@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { sql } from 'kysely';
 import type { RowOf } from '../../db/tables.ts';
 import type { MonitorType, StoredOptions } from '../checks/check.ts';
 
@@ -10,7 +11,8 @@ export const MonitorEntity = defineEntity({
     id: p.bigint('number').primary(),
     userId: p.bigint('number'),
     friendlyName: p.text(),
-    url: p.text(),
+    /** Null if the type has no target. */
+    url: p.text().nullable(),
     type: p.text().$type<MonitorType>(),
     /** The options of the type that differ from their defaults. Secrets in them are encrypted. */
     settings: p.json<StoredOptions>().defaultRaw(`'{}'`),
@@ -22,6 +24,7 @@ export const MonitorEntity = defineEntity({
     websiteId: p.bigint('number').nullable(),
     /** Until then no incident opens. */
     maintenanceUntil: p.datetime(3).nullable(),
+    tlsExpiresAt: p.datetime(3).nullable(),
     isActive: p.boolean(),
     status: p.text().$type<'pending' | 'up' | 'down' | 'paused'>(),
     lastCheckedAt: p.datetime(3).nullable(),
@@ -37,6 +40,10 @@ export const MonitorEntity = defineEntity({
     nextCheckAt: p.datetime(3).nullable().lazy(),
     /** The result of a check is accepted only with this token. Changing the monitor clears it, so that a late result is dropped. */
     claimToken: p.bigint('number').nullable().lazy(),
+    /** Only passive monitors have it: how much longer than the interval they wait. */
+    graceSeconds: p.integer().nullable().lazy(),
+    /** How many warnings about the certificate that expires at `tlsExpiresAt` were sent. */
+    tlsWarnings: p.smallint().default(0).lazy(),
     /** The number of checks of a user that run at the same time on one host is limited. */
     targetHost: p.text().default('').lazy(),
     /** The number of consecutive failures. */
@@ -48,3 +55,6 @@ export const MonitorEntity = defineEntity({
 });
 
 export type Monitor = RowOf<typeof MonitorEntity>;
+
+/** Whether monitor `m` cannot have an open incident: it was reset, or it is in maintenance. */
+export const hasNoIncident = sql<boolean>`(m.status in ('pending', 'paused') or m.maintenance_until > app_now() is true)`;

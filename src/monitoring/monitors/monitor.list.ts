@@ -12,7 +12,9 @@ type Filter = Partial<Pick<ListQuery, 'status' | 'type' | 'tag' | 'website_id' |
 const orders: Record<ListQuery['sort'], RawBuilder<unknown>[]> = {
   newest: [],
   name: [sql`lower(friendly_name) collate "C"`],
-  worst_first: [sql`array_position(array['down', 'pending', 'up', 'paused'], status)`],
+  worst_first: [
+    sql`case status when 'down' then 1 when 'pending' then 3 when 'up' then case when tls_warnings > 0 then 2 else 4 end else 5 end`,
+  ],
 };
 
 const selectMonitors = {

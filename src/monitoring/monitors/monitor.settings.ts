@@ -3,7 +3,7 @@ import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import { timeError } from '../../db/times.ts';
 import { InvalidRequest, type ValidationError } from '../../errors.ts';
 import type { Ranges } from '../../net/addresses.ts';
-import type { MonitorType, SentOptions } from '../checks/check.ts';
+import type { MonitorType, SentOptions, StoredOptions } from '../checks/check.ts';
 import { checkOf, checks } from '../checks/registry.ts';
 import type { Monitor } from './monitor.entity.ts';
 import type { MonitorSettings } from './monitor.writes.ts';
@@ -19,10 +19,10 @@ export interface SettingsDeps {
 }
 
 /** Returns what the schema cannot express about a new monitor. Only fields in which the schema found no error are present. */
-export function createErrors({ url, type, ...body }: Partial<CreateBody>, netAllowed: Ranges): ValidationError[] {
-  const errors = fieldErrors(body);
-  if (type === undefined) return errors; // It is invalid, so the target cannot be checked.
-  return [...(url === undefined ? [] : targetErrors(url, type, netAllowed)), ...otherOptionsErrors(body, type), ...errors];
+export function createErrors(body: Partial<CreateBody>, netAllowed: Ranges): ValidationError[] {
+  const { url, type } = body;
+  if (type === undefined) return fieldErrors(body); // It is invalid, so the target cannot be checked.
+  return [...targetErrors(url, type, netAllowed), ...typeErrors(body, type), ...fieldErrors(body)];
 }
 
 /** The same for an update. What depends on the stored monitor is checked by `changedTarget`. */
@@ -37,18 +37,15 @@ export function fieldErrors(body: Partial<UpdateBody>): ValidationError[] {
 
 /** Returns the columns of a new monitor. */
 export function newMonitor(body: CreateBody, owner: Pick<Monitor, 'id' | 'userId'>, cipher: SecretCipher) {
-  const { type, url } = body;
-  const options = checkOf(type).options?.merge(optionsIn(body, type) ?? {}, { monitor: owner, stored: {}, isSameOrigin: false, cipher });
+  const { type, url = null } = body;
+  const change = { monitor: owner, stored: {}, isSameOrigin: false, cipher };
   return {
     userId: owner.userId,
     friendlyName: body.friendly_name,
-    url,
-    type,
-    settings: JSON.stringify(options ?? {}),
-    targetHost: checkOf(type).hostOf(url),
+    ...targetColumns(url, type, checkOf(type).options?.merge(optionsIn(body, type) ?? {}, change)),
     intervalSeconds: body.interval,
     timeoutSeconds: body.timeout_seconds,
-    confirmations: body.confirmations,
+    confirmations: body.confirmations ?? defaultConfirmations(type),
     isActive: body.is_active,
     tags: body.tags,
     websiteId: body.website_id ?? null,
@@ -74,28 +71,52 @@ function toDate(text: string | null | undefined): Date | null {
   return typeof text === 'string' ? new Date(text) : null;
 }
 
-/** The options of a type are part of the target. */
-export function changesTarget(body: UpdateBody): boolean {
-  return body.url !== undefined || body.type !== undefined || monitorTypes.some((type) => optionsIn(body, type));
+/** Whether a request can be validated only with the stored monitor. The options of a type are part of the target. */
+export function dependsOnStored(body: UpdateBody): boolean {
+  const { url, type, confirmations } = body;
+  return [url, type, confirmations].some((field) => field !== undefined) || monitorTypes.some((name) => optionsIn(body, name));
 }
 
 /** Returns the columns of the target after a request that was validated with the monitor as it was seen. */
 export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cipher }: SettingsDeps) {
-  const { url = seen.url, type = seen.type } = body;
+  const { type = seen.type } = body;
   const isSameType = type === seen.type;
-  const errors = [...(isSameType && url === seen.url ? [] : targetErrors(url, type, netAllowed)), ...otherOptionsErrors(body, type)];
+  const url = body.url ?? (checkOf(type).passive ? null : seen.url);
+  const isSameUrl = body.url === undefined || body.url === seen.url;
+  const errors = [...(isSameType && isSameUrl ? [] : targetErrors(url, type, netAllowed)), ...typeErrors(body, type)];
+  if (body.url === null && url !== null) errors.push(missingUrl);
   if (errors.length > 0) throw new InvalidRequest(errors);
+  if (isSameType && isSameUrl && !optionsIn(body, type)) return {};
   const options = checkOf(type).options?.merge(optionsIn(body, type) ?? {}, {
     monitor: seen,
     stored: isSameType ? seen.settings : {},
     isSameOrigin: isSameType && originOf(url) === originOf(seen.url),
     cipher,
   });
-  return { url, type, targetHost: checkOf(type).hostOf(url), settings: JSON.stringify(options ?? {}) };
+  const changesKind = Boolean(checkOf(type).passive) !== Boolean(checkOf(seen.type).passive);
+  return {
+    ...targetColumns(url, type, options),
+    ...(changesKind && body.confirmations === undefined && { confirmations: defaultConfirmations(type) }),
+  };
 }
 
-function originOf(url: string): string | undefined {
-  return URL.parse(url)?.origin;
+function targetColumns(url: string | null, type: MonitorType, options: StoredOptions = {}) {
+  const { hostOf, passive } = checkOf(type);
+  return {
+    url,
+    type,
+    settings: JSON.stringify(options),
+    targetHost: url === null ? '' : hostOf(url),
+    graceSeconds: passive?.graceSeconds(options) ?? null,
+  };
+}
+
+function defaultConfirmations(type: MonitorType): number {
+  return checkOf(type).passive ? 0 : 2;
+}
+
+function originOf(url: string | null | undefined): string | undefined {
+  return URL.parse(url ?? '')?.origin;
 }
 
 /** The options of a type are in an object that has the name of the type. */
@@ -105,15 +126,27 @@ export function optionsIn(body: object, type: MonitorType): SentOptions | undefi
 
 const monitorTypes = Object.keys(checks) as MonitorType[];
 
-/** Rejects the options of another type: they would have no effect. */
-function otherOptionsErrors(body: object, type: MonitorType): ValidationError[] {
-  return monitorTypes
-    .filter((other) => other !== type && optionsIn(body, other))
-    .map((other) => ({ in: 'body', pointer: `/${other}`, code: 'field_of_other_type', message: `is only allowed for type ${other}` }));
+/** Rejects what belongs to another type: it would have no effect. */
+function typeErrors(body: Partial<UpdateBody>, type: MonitorType): ValidationError[] {
+  const others = monitorTypes.filter((other) => other !== type && optionsIn(body, other));
+  return [
+    ...others.map((other) => ({
+      in: 'body' as const,
+      pointer: `/${other}`,
+      code: 'field_of_other_type',
+      message: `is only allowed for type ${other}`,
+    })),
+    ...(checkOf(type).passive && body.confirmations ? [{ ...noConfirmations, message: `must be 0 or absent for type ${type}` }] : []),
+  ];
 }
 
+const noConfirmations = { in: 'body', pointer: '/confirmations', code: 'field_of_other_type' } as const;
+const missingUrl: ValidationError = { in: 'body', pointer: '/url', code: 'required', message: 'is required' };
+
 /** Validates the `url` of a monitor, which depends on its type. */
-function targetErrors(url: string, type: MonitorType, allowed: Ranges): ValidationError[] {
-  const error = checkOf(type).targetError(url, allowed);
+function targetErrors(url: string | null | undefined, type: MonitorType, allowed: Ranges): ValidationError[] {
+  const check = checkOf(type);
+  if (url == null) return check.passive ? [] : [missingUrl];
+  const error = check.targetError(url, allowed);
   return error ? [{ in: 'body', pointer: '/url', ...error }] : [];
 }

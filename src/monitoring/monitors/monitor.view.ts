@@ -1,25 +1,38 @@
 import type { components } from '../../../generated/types/monitoring.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { SecretCipher } from '../../auth/secret-cipher.ts';
+import type { PassiveCheck } from '../checks/check.ts';
 import { checkOf } from '../checks/registry.ts';
 import type { Monitor } from './monitor.entity.ts';
 
 type MonitorView = components['schemas']['Monitor'];
 
-export function monitorView(monitor: Monitor): MonitorView {
-  return viewOf(monitor, checkOf(monitor.type).options?.view(monitor.settings));
+/** What a view depends on, besides the monitor. */
+export interface ViewContext {
+  caller: Caller;
+  /** The URL of the service as clients see it. */
+  publicUrl: string;
+  cipher: SecretCipher;
+}
+
+export function monitorView(monitor: Monitor, context: ViewContext): MonitorView {
+  return viewOf(monitor, context, checkOf(monitor.type).options?.view(monitor.settings));
 }
 
 /** A monitor in a list, without options that can be long. */
-export function listedMonitorView(monitor: Monitor): MonitorView {
-  return viewOf(monitor, checkOf(monitor.type).options?.listView(monitor.settings));
+export function listedMonitorView(monitor: Monitor, context: ViewContext): MonitorView {
+  return viewOf(monitor, context, checkOf(monitor.type).options?.listView(monitor.settings));
 }
 
-function viewOf(monitor: Monitor, options: object | undefined): MonitorView {
+function viewOf(monitor: Monitor, context: ViewContext, options: object | undefined): MonitorView {
+  const { passive } = checkOf(monitor.type);
   return {
     id: monitor.id,
     friendly_name: monitor.friendlyName,
-    url: monitor.url,
+    url: monitor.url ?? null,
     type: monitor.type,
     ...(options && { [monitor.type]: options }),
+    ...(passive && { heartbeat_url: receivingUrl(monitor, passive, context) }),
     interval: monitor.intervalSeconds,
     timeout_seconds: monitor.timeoutSeconds,
     confirmations: monitor.confirmations,
@@ -28,10 +41,21 @@ function viewOf(monitor: Monitor, options: object | undefined): MonitorView {
     tags: monitor.tags,
     website_id: monitor.websiteId ?? null,
     maintenance_until: monitor.maintenanceUntil?.toISOString() ?? null,
+    tls_expires_at: monitor.tlsExpiresAt?.toISOString() ?? null,
     last_checked_at: monitor.lastCheckedAt?.toISOString() ?? null,
     last_response_time_ms: monitor.lastResponseTimeMs ?? null,
     last_error: monitor.lastError ?? null,
     created_at: monitor.createdAt.toISOString(),
     updated_at: monitor.updatedAt.toISOString(),
   };
+}
+
+/** Whoever knows the URL can report results, so only those who may change the monitor see it. */
+function receivingUrl(monitor: Monitor, passive: PassiveCheck, { caller, publicUrl, cipher }: ViewContext): string | null {
+  if (!caller.scopes.has('monitors:write')) return null;
+  try {
+    return publicUrl + passive.receivingPath(monitor, cipher);
+  } catch {
+    return null; // The operator has lost the key that encrypted it.
+  }
 }

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { hasVersion, newVersion, prepareDelete, setGiven, type WriteCondition } from '../../db/rows.ts';
 import { prepare } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
-import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 
 /** The columns that users can change, and those that follow from them. */
@@ -20,14 +19,17 @@ export type MonitorSettings = Pick<
   | 'maintenanceUntil'
 > & {
   targetHost: string;
+  graceSeconds: number | null;
   /** The options of the type, as JSON. */
   settings: string;
 };
 
 export const nextMonitorId = prepare(() => tables().selectNoFrom(sql<number>`nextval('monitors_id_seq')`.as('id')));
 
-/** A monitor that is created or changed is checked within 5 seconds. A random delay spreads the load. */
-const soon = sql<Date>`app_now() + random() * interval '3 seconds'`;
+/** A monitor that is created or changed is checked within 5 seconds. A random delay spreads the load. A passive one waits for a period. */
+function firstCheckAt({ interval_seconds: interval, grace_seconds: grace }: { interval_seconds: unknown; grace_seconds: unknown }) {
+  return sql<Date>`app_now() + coalesce(${interval}::integer + ${grace}::integer, random() * 3) * interval '1 second'`;
+}
 
 /** Without an id, the next one is assigned. */
 export const insertMonitor = prepare((given: { id: number | undefined; userId: number } & MonitorSettings) =>
@@ -47,7 +49,8 @@ export const insertMonitor = prepare((given: { id: number | undefined; userId: n
     maintenance_until: given.maintenanceUntil,
     status: statusAfterReset(given.isActive),
     target_host: given.targetHost,
-    next_check_at: sql`case when ${given.isActive} then ${soon} end`,
+    grace_seconds: given.graceSeconds,
+    next_check_at: sql`case when ${given.isActive} then ${firstCheckAt({ interval_seconds: given.intervalSeconds, grace_seconds: given.graceSeconds })} end`,
   }),
 );
 
@@ -63,6 +66,7 @@ const changeable: (keyof MonitorSettings)[] = [
   'websiteId',
   'maintenanceUntil',
   'targetHost',
+  'graceSeconds',
   'settings',
 ];
 
@@ -71,46 +75,42 @@ const changeable: (keyof MonitorSettings)[] = [
  *
  * If the target changes, or the monitor is paused or resumed, earlier results are no longer valid: the status is reset, the next
  * check is scheduled again, and a running one loses its claim. A maintenance ends the failures that have been counted, and a running
- * check loses its claim as well, because it could open an incident. `resolveAfterReset` and `cancelAfterReset` must follow in the same
- * transaction.
+ * check loses its claim as well, because it could open an incident. `afterReset` must follow in the same transaction.
  */
-export const updateMonitor = prepare((given: WriteCondition & Partial<MonitorSettings>) => {
+export const updateMonitor = prepare((given: WriteCondition & Partial<MonitorSettings>) =>
+  update(given).where('id', '=', given.id).where(hasVersion(given.versions)),
+);
+
+/** Updates those of these monitors that are not yet as given. What `updateMonitor` says applies here as well. */
+export const updateMonitors = prepare((given: { ids: number[] } & Pick<Partial<MonitorSettings>, 'isActive' | 'maintenanceUntil'>) => {
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
-  const isReset = sql<boolean>`(${changed.url}, ${changed.type}, ${changed.settings}, ${changed.is_active})
-    is distinct from (url, type, settings, is_active)`;
-  const startsMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() and maintenance_until > app_now() is not true)`;
-  const isRescheduled = sql<boolean>`(${isReset} or ${changed.interval_seconds} <> interval_seconds or ${startsMaintenance})`;
-  return updateTable(MonitorEntity)
-    .set({
-      ...changed,
-      settings: sql`${changed.settings}`, // JSON text becomes a value of the column's type.
-      ...newVersion,
-      status: sql`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
-      last_error: sql`case when ${isReset} then null else last_error end`,
-      failures: sql`case when ${isReset} or ${startsMaintenance} then 0 else failures end`,
-      state_version: sql`case when ${isReset} then state_version + 1 else state_version end`,
-      next_check_at: sql`case when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${soon} end`,
-      claim_token: sql`case when ${isRescheduled} then null else claim_token end`,
-    })
-    .where('id', '=', given.id)
-    .where(hasVersion(given.versions));
+  return update(given)
+    .where('id', '=', anyOf(given.ids))
+    .where(sql<boolean>`(${changed.is_active}, ${changed.maintenance_until}) is distinct from (is_active, maintenance_until)`);
 });
 
-/** Whether the incidents of monitor `m` cannot be open: it was reset, or it is in maintenance. */
-export const hasNoIncident = sql<boolean>`(m.status in ('pending', 'paused') or m.maintenance_until > app_now() is true)`;
+function update(given: Partial<MonitorSettings>) {
+  const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
+  const isOtherTarget = sql<boolean>`(${changed.url}, ${changed.type}) is distinct from (url, type)`;
+  const isReset = sql<boolean>`(${isOtherTarget} or (${changed.settings}, ${changed.is_active}) is distinct from (settings, is_active))`;
+  const startsMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() and maintenance_until > app_now() is not true)`;
+  const isRescheduled = sql<boolean>`(${isReset} or ${changed.interval_seconds} <> interval_seconds or ${startsMaintenance})`;
+  return updateTable(MonitorEntity).set({
+    ...changed,
+    settings: sql`${changed.settings}`, // JSON text becomes a value of the column's type.
+    ...newVersion,
+    status: sql`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
+    last_error: sql`case when ${isReset} then null else last_error end`,
+    failures: sql`case when ${isReset} or ${startsMaintenance} then 0 else failures end`,
+    tls_expires_at: sql`case when ${isOtherTarget} then null else tls_expires_at end`,
+    tls_warnings: sql`case when ${isOtherTarget} then 0 else tls_warnings end`,
+    state_version: sql`case when ${isReset} then state_version + 1 else state_version end`,
+    next_check_at: sql`case when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed)} end`,
+    claim_token: sql`case when ${isRescheduled} then null else claim_token end`,
+  });
+}
 
-/**
- * Resolves the open incident of a monitor that was reset or is in maintenance. It is a statement of its own after `updateMonitor`, because the update may
- * wait for the engine, which opens an incident in the meantime: only a later statement sees it.
- */
-export const resolveAfterReset = prepare(({ id }: { id: number }) =>
-  tables<typeof MonitorEntity | typeof IncidentEntity>()
-    .updateTable('incidents')
-    .set({ resolved_at: sql`greatest(app_now(), started_at)` })
-    .where('monitor_id', '=', id)
-    .where('resolved_at', 'is', null)
-    .where(({ exists, selectFrom }) => exists(selectFrom('monitors as m').select('m.id').where('m.id', '=', id).where(hasNoIncident))),
-);
+const anyOf = (ids: number[]) => sql<number>`any (${ids}::bigint[])`;
 
 /** Schedules the next check for now, unless the monitor is paused. */
 export const checkNow = prepare(({ id }: { id: number }) =>
@@ -118,6 +118,28 @@ export const checkNow = prepare(({ id }: { id: number }) =>
 );
 
 export const deleteMonitor = prepareDelete(MonitorEntity);
+
+export const deleteMonitors = prepare(({ ids }: { ids: number[] }) =>
+  tables<typeof MonitorEntity>().deleteFrom('monitors').where('id', '=', anyOf(ids)).returning('id'),
+);
+
+/** Adds tags after those that a monitor has. */
+export const addTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>
+  updateTable(MonitorEntity)
+    .set({ tags: sql`tags || array(select tag from unnest(${tags}::text[]) as tag where tag <> all (tags))`, ...newVersion })
+    .where('id', '=', anyOf(ids))
+    .where(sql<boolean>`not tags @> ${tags}::text[]`),
+);
+
+export const removeTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>
+  updateTable(MonitorEntity)
+    .set({
+      tags: sql`array(select tag from unnest(tags) with ordinality as t (tag, position) where tag <> all (${tags}::text[]) order by position)`,
+      ...newVersion,
+    })
+    .where('id', '=', anyOf(ids))
+    .where(sql<boolean>`tags && ${tags}::text[]`),
+);
 
 function statusAfterReset(isActive: unknown) {
   return sql<'pending' | 'paused'>`case when ${isActive} then 'pending' else 'paused' end`;

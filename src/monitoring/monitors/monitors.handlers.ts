@@ -1,26 +1,28 @@
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { createWithinQuota, hasCode, prepareRead, writeIf } from '../../db/rows.ts';
+import type { Caller } from '../../auth/caller.ts';
+import { createWithinQuota, prepareRead, writeIf } from '../../db/rows.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { NotFound, ProblemError } from '../../errors.ts';
 import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
-import { cancelAfterReset } from '../alerts/outbox.ts';
+import { checkOf } from '../checks/registry.ts';
 import { wakeEngine } from '../wake.ts';
+import { afterReset } from './after-reset.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 import { selectPage } from './monitor.list.ts';
 import {
   changedTarget,
-  changesTarget,
   columnsOf,
   createErrors,
+  dependsOnStored,
   fieldErrors,
   newMonitor,
   optionsIn,
   type SettingsDeps,
 } from './monitor.settings.ts';
-import { listedMonitorView, monitorView } from './monitor.view.ts';
-import { checkNow, deleteMonitor, insertMonitor, nextMonitorId, resolveAfterReset, updateMonitor } from './monitor.writes.ts';
+import { listedMonitorView, monitorView, type ViewContext } from './monitor.view.ts';
+import { checkNow, deleteMonitor, insertMonitor, nextMonitorId, updateMonitor } from './monitor.writes.ts';
 
 type MonitorOperations = Pick<
   operations,
@@ -29,6 +31,7 @@ type MonitorOperations = Pick<
 
 export interface MonitorDeps extends SettingsDeps {
   maxMonitors: number;
+  publicUrl: string;
   limiters: Limiters;
 }
 
@@ -42,45 +45,53 @@ export function monitorRules({ netAllowed }: Pick<MonitorDeps, 'netAllowed'>): R
 }
 
 export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, UserDatabase> {
-  const { maxMonitors, cipher, limiters } = deps;
+  const { maxMonitors, publicUrl, cipher, limiters } = deps;
   const manualChecks = limiters.create('check-now', 1, 10);
+  const contextOf = (caller: Caller): ViewContext => ({ caller, publicUrl, cipher });
+  const resultOf = (monitor: Monitor, caller: Caller) => {
+    const data = monitorView(monitor, contextOf(caller));
+    return { body: { data }, version: monitorVersion(monitor), ...(data.heartbeat_url && { containsSecret: true as const }) };
+  };
   return {
-    async listMonitors({ query, url }, { db }) {
+    async listMonitors({ query, url }, { caller, db }) {
       const { page, pageSize } = query;
       const [monitors, counted] = await db.query(...selectPage(query));
-      return { body: { data: monitors.map(listedMonitorView), ...pageMeta(url, { page, pageSize, counted }) } };
+      const data = monitors.map((monitor) => listedMonitorView(monitor, contextOf(caller)));
+      const containsSecret = data.some((monitor) => monitor.heartbeat_url);
+      return { body: { data, ...pageMeta(url, { page, pageSize, counted }) }, ...(containsSecret && { containsSecret }) };
     },
 
-    async createMonitor({ body }, { caller: { userId }, db }) {
+    async createMonitor({ body }, { caller, db }) {
+      const { userId } = caller;
       // Secrets are bound to the id, so it is assigned before the insert if there can be any.
-      const [[next]] = optionsIn(body, body.type) ? await db.query(nextMonitorId({})) : [[]];
+      const hasSecrets = optionsIn(body, body.type) || checkOf(body.type).passive;
+      const [[next]] = hasSecrets ? await db.query(nextMonitorId({})) : [[]];
       const insert = insertMonitor({ ...newMonitor(body, { userId, id: next?.id ?? 0 }, cipher), id: next?.id });
       const monitor = await createWithinQuota(db, { table: 'monitors', maximum: maxMonitors }, insert, wakeEngine({})).catch(
         explainWebsite(body.website_id),
       );
-      return { ...monitorResult(monitor), location: `/api/monitors/${monitor.id}`, created: { name: 'monitor', id: monitor.id } };
+      return { ...resultOf(monitor, caller), location: `/api/monitors/${monitor.id}`, created: { name: 'monitor', id: monitor.id } };
     },
 
-    async showMonitor({ path }, { db }) {
-      return monitorResult(await readMonitor(db, path.id));
+    async showMonitor({ path }, { caller, db }) {
+      return resultOf(await readMonitor(db, path.id), caller);
     },
 
-    async updateMonitor({ path: { id }, body }, { db, allowedVersions, requireVersion }) {
+    async updateMonitor({ path: { id }, body }, { caller, db, allowedVersions, requireVersion }) {
       const readAllowed = async () => {
         const monitor = await readMonitor(db, id);
         requireVersion(monitorVersion(monitor));
         return monitor;
       };
-      if (Object.keys(body).length === 0) return monitorResult(await readAllowed());
+      if (Object.keys(body).length === 0) return resultOf(await readAllowed(), caller);
       const versions = allowedVersions('monitor', id);
       const updated = await writeIf(db, async (isRetry) => {
-        const seen = isRetry || changesTarget(body) ? await readAllowed() : undefined;
-        // A target is validated with what is stored, which must not change in the meantime.
-        const target = seen && changesTarget(body) ? { versions: [seen.version], ...changedTarget(seen, body, deps) } : { versions };
-        const update = updateMonitor({ id, ...columnsOf(body), ...target });
-        return [update, resolveAfterReset({ id }), cancelAfterReset({ monitorId: id }), wakeEngine({})];
+        const seen = isRetry || dependsOnStored(body) ? await readAllowed() : undefined;
+        // What was validated with the stored monitor must not change in the meantime.
+        const target = seen && dependsOnStored(body) ? { versions: [seen.version], ...changedTarget(seen, body, deps) } : { versions };
+        return [updateMonitor({ id, ...columnsOf(body), ...target }), ...afterReset([id])];
       }).catch(explainWebsite(body.website_id));
-      return monitorResult(updated);
+      return resultOf(updated, caller);
     },
 
     async deleteMonitor({ path: { id } }, { db, allowedVersions, requireVersion }) {
@@ -91,14 +102,16 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
       return { body: { id, object: 'monitor', deleted: true } };
     },
 
-    async checkMonitor({ path: { id } }, { db }) {
-      requireActive(await readMonitor(db, id));
+    async checkMonitor({ path: { id } }, { caller, db }) {
+      requireCheckable(await readMonitor(db, id));
       await enforceLimit(manualChecks, String(id), 'A monitor can be checked manually once every 10 seconds.');
       const monitor = await writeIf(db, async (isRetry) => {
-        if (isRetry) requireActive(await readMonitor(db, id));
+        if (isRetry) requireCheckable(await readMonitor(db, id));
         return [checkNow({ id }), wakeEngine({})];
       });
-      return monitorResult(monitor);
+      const { body, ...result } = resultOf(monitor, caller);
+      const summary = checkOf(monitor.type).describe({ ...monitor, url: monitor.url ?? '' });
+      return { ...result, body: { ...body, check: { summary } } };
     },
   };
 }
@@ -106,18 +119,18 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
 /** Explains the violation of the foreign key to websites. A website of another user is not found either. */
 function explainWebsite(websiteId: number | null | undefined): (error: unknown) => never {
   return (error) => {
-    throw hasCode(error, foreignKeyViolation) && websiteId ? new NotFound('Website', websiteId) : error;
+    // The message of the error names the constraint. Another one is that to the user.
+    throw websiteId && String(error).includes('monitors_website_id_fkey') ? new NotFound('Website', websiteId) : error;
   };
 }
 
-const foreignKeyViolation = '23503';
-
-function requireActive({ isActive }: Monitor) {
+function requireCheckable({ isActive, type }: Monitor) {
+  if (checkOf(type).passive)
+    throw new ProblemError(
+      'nothing_to_check',
+      `A monitor of type ${type} waits for its job and checks nothing. Send a heartbeat to its heartbeat_url instead.`,
+    );
   if (!isActive) throw new ProblemError('monitor_paused', 'A paused monitor cannot be checked. Set is_active to true first.');
-}
-
-function monitorResult(monitor: Monitor) {
-  return { body: { data: monitorView(monitor) }, version: monitorVersion(monitor) };
 }
 
 function monitorVersion({ id, version, stateVersion }: Monitor): ResourceVersion {

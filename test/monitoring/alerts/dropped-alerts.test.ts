@@ -5,7 +5,7 @@ import { deleteUser } from '../../../src/accounts/users.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
-import { cancelAfterReset } from '../../../src/monitoring/alerts/outbox.ts';
+import { cancelAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
@@ -344,7 +344,7 @@ test.runIf(process.env.TEST_DATABASE_URL)('an alert whose cancellation is commit
     if (nth !== 2) return;
     pause = service.database.asUser(user.id, async (em) => {
       await em.execute(`update monitors set status = 'paused', is_active = false, next_check_at = null where id = ?`, [monitorId], 'run');
-      await queryInTransaction(em)(cancelAfterReset({ monitorId }));
+      await queryInTransaction(em)(cancelAlerts({ ids: [monitorId] }));
       canceledIt.resolve();
       await commit.promise;
     });

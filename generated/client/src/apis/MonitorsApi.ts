@@ -14,6 +14,16 @@
 
 import * as runtime from '../runtime.js';
 import {
+    type MonitorBulk,
+    MonitorBulkFromJSON,
+    MonitorBulkToJSON,
+} from '../models/MonitorBulk.js';
+import {
+    type MonitorBulkResult,
+    MonitorBulkResultFromJSON,
+    MonitorBulkResultToJSON,
+} from '../models/MonitorBulkResult.js';
+import {
     type MonitorCreate,
     MonitorCreateFromJSON,
     MonitorCreateToJSON,
@@ -43,6 +53,18 @@ import {
     ProblemFromJSON,
     ProblemToJSON,
 } from '../models/Problem.js';
+import {
+    type QueuedCheck,
+    QueuedCheckFromJSON,
+    QueuedCheckToJSON,
+} from '../models/QueuedCheck.js';
+
+export interface ChangeMonitorsRequest {
+    /**
+     * 
+     */
+    body: MonitorBulk;
+}
 
 export interface CheckMonitorRequest {
     /**
@@ -95,7 +117,7 @@ export interface ListMonitorsRequest {
      */
     search?: string;
     /**
-     * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+     * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires soon, pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
      */
     sort?: ListMonitorsSortEnum;
     /**
@@ -131,7 +153,7 @@ export interface UpdateMonitorRequest {
     /**
      * 
      */
-    body: Omit<MonitorUpdate, 'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'>;
+    body: Omit<MonitorUpdate, 'heartbeat_url'|'tls_expires_at'|'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'>;
     /**
      * Write only if the settings of the monitor still have this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The state and the hash are not compared, so a check in the meantime does not cause a 412. `*` matches any version. Without this header, the write is unconditional.
      */
@@ -142,6 +164,63 @@ export interface UpdateMonitorRequest {
  * 
  */
 export class MonitorsApi extends runtime.BaseAPI {
+
+    /**
+     * Creates request options for changeMonitors without sending the request
+     */
+    async changeMonitorsRequestOpts(requestParameters: ChangeMonitorsRequest): Promise<runtime.RequestOpts> {
+        if (requestParameters['body'] == null) {
+            throw new runtime.RequiredError(
+                'body',
+                'Required parameter "body" was null or undefined when calling changeMonitors().'
+            );
+        }
+
+        const queryParameters: any = {};
+
+        const headerParameters: runtime.HTTPHeaders = {};
+
+        headerParameters['Content-Type'] = 'application/json';
+
+        if (this.configuration && this.configuration.accessToken) {
+            const token = this.configuration.accessToken;
+            const tokenString = await token("bearerKey", []);
+
+            if (tokenString) {
+                headerParameters["Authorization"] = `Bearer ${tokenString}`;
+            }
+        }
+
+        let urlPath = `/api/monitors/bulk`;
+
+        return {
+            path: urlPath,
+            method: 'POST',
+            headers: headerParameters,
+            query: queryParameters,
+            body: MonitorBulkToJSON(requestParameters['body']),
+        };
+    }
+
+    /**
+     * Applies one action to monitors that are listed by id or have a tag, all or nothing. It works like the same change of each single monitor. Repeating it changes nothing more.
+     * Change many monitors
+     */
+    async changeMonitorsRaw(requestParameters: ChangeMonitorsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorBulkResult>> {
+        const requestOptions = await this.changeMonitorsRequestOpts(requestParameters);
+        const response = await this.request(requestOptions, initOverrides);
+
+        return new runtime.JSONApiResponse(response, (jsonValue) => MonitorBulkResultFromJSON(jsonValue));
+    }
+
+    /**
+     * Applies one action to monitors that are listed by id or have a tag, all or nothing. It works like the same change of each single monitor. Repeating it changes nothing more.
+     * Change many monitors
+     */
+    async changeMonitors(requestParameters: ChangeMonitorsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorBulkResult> {
+        const response = await this.changeMonitorsRaw(requestParameters, initOverrides);
+        return await response.value();
+    }
 
     /**
      * Creates request options for checkMonitor without sending the request
@@ -179,21 +258,21 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor, and what the check is going to do. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
      * Check a monitor now
      */
-    async checkMonitorRaw(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorItem>> {
+    async checkMonitorRaw(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<QueuedCheck>> {
         const requestOptions = await this.checkMonitorRequestOpts(requestParameters);
         const response = await this.request(requestOptions, initOverrides);
 
-        return new runtime.JSONApiResponse(response, (jsonValue) => MonitorItemFromJSON(jsonValue));
+        return new runtime.JSONApiResponse(response, (jsonValue) => QueuedCheckFromJSON(jsonValue));
     }
 
     /**
-     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+     * Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor, and what the check is going to do. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
      * Check a monitor now
      */
-    async checkMonitor(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorItem> {
+    async checkMonitor(requestParameters: CheckMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<QueuedCheck> {
         const response = await this.checkMonitorRaw(requestParameters, initOverrides);
         return await response.value();
     }
@@ -548,6 +627,7 @@ export const ListMonitorsTypeEnum = {
     http: 'http',
     ping: 'ping',
     tcp: 'tcp',
+    heartbeat: 'heartbeat',
 } as const;
 export type ListMonitorsTypeEnum = typeof ListMonitorsTypeEnum[keyof typeof ListMonitorsTypeEnum];
 /**

@@ -70,6 +70,10 @@ export interface HttpOptions {
      * Whether the certificate of an https target must be valid.
      */
     verify_tls: boolean;
+    /**
+     * How many days before the certificate of an https target expires a warning is sent. Another one is sent a day before. Null means none.
+     */
+    tls_warning_days: number | null;
 }
 
 
@@ -99,6 +103,7 @@ export function instanceOfHttpOptions(value: object): value is HttpOptions {
     if (!('json' in value) || value['json'] === undefined) return false;
     if (!('follow_redirects' in value) || value['follow_redirects'] === undefined) return false;
     if (!('verify_tls' in value) || value['verify_tls'] === undefined) return false;
+    if (!('tls_warning_days' in value) || value['tls_warning_days'] === undefined) return false;
     return true;
 }
 
@@ -121,6 +126,7 @@ export function HttpOptionsFromJSONTyped(json: any, ignoreDiscriminator: boolean
         'json': HttpOptionsJsonFromJSON(json['json']),
         'follow_redirects': json['follow_redirects'],
         'verify_tls': json['verify_tls'],
+        'tls_warning_days': json['tls_warning_days'],
     };
 }
 
@@ -144,6 +150,7 @@ export function HttpOptionsToJSONTyped(value?: HttpOptions | null, ignoreDiscrim
         'json': HttpOptionsJsonToJSON(value['json']),
         'follow_redirects': value['follow_redirects'],
         'verify_tls': value['verify_tls'],
+        'tls_warning_days': value['tls_warning_days'],
     };
 }
 

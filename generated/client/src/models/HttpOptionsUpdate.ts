@@ -70,6 +70,10 @@ export interface HttpOptionsUpdate {
      * Whether the certificate of an https target must be valid.
      */
     verify_tls?: boolean;
+    /**
+     * How many days before the certificate of an https target expires to send a warning. Null means none.
+     */
+    tls_warning_days?: number | null;
 }
 
 
@@ -114,6 +118,7 @@ export function HttpOptionsUpdateFromJSONTyped(json: any, ignoreDiscriminator: b
         'json': json['json'] === undefined ? undefined : json['json'] === null ? null : JsonConditionFromJSON(json['json']),
         'follow_redirects': json['follow_redirects'] == null ? undefined : json['follow_redirects'],
         'verify_tls': json['verify_tls'] == null ? undefined : json['verify_tls'],
+        'tls_warning_days': json['tls_warning_days'] === undefined ? undefined : json['tls_warning_days'] === null ? null : json['tls_warning_days'],
     };
 }
 
@@ -137,6 +142,7 @@ export function HttpOptionsUpdateToJSONTyped(value?: HttpOptionsUpdate | null, i
         'json': JsonConditionToJSON(value['json']),
         'follow_redirects': value['follow_redirects'],
         'verify_tls': value['verify_tls'],
+        'tls_warning_days': value['tls_warning_days'],
     };
 }
 

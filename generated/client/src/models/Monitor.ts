@@ -13,6 +13,13 @@
  */
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HeartbeatOptions } from './HeartbeatOptions.js';
+import {
+    HeartbeatOptionsFromJSON,
+    HeartbeatOptionsFromJSONTyped,
+    HeartbeatOptionsToJSON,
+    HeartbeatOptionsToJSONTyped,
+} from './HeartbeatOptions.js';
 import type { HttpOptions } from './HttpOptions.js';
 import {
     HttpOptionsFromJSON,
@@ -36,17 +43,25 @@ export interface Monitor {
      */
     friendly_name: string;
     /**
-     * The URL or host that is checked.
+     * The URL or host that is checked. Null for type heartbeat.
      */
-    url: string;
+    url: string | null;
     /**
-     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+     * How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
      */
     type: MonitorTypeEnum;
     /**
      * 
      */
     http?: HttpOptions;
+    /**
+     * 
+     */
+    heartbeat?: HeartbeatOptions;
+    /**
+     * Where the job sends its heartbeats. Only monitors of type heartbeat have it. It is a secret, so it is null for callers without the scope `monitors:write`.
+     */
+    heartbeat_url?: string | null;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
@@ -80,7 +95,11 @@ export interface Monitor {
      */
     maintenance_until: Date | null;
     /**
-     * When the monitor was last checked. Null if it was never checked.
+     * When the certificate of an https target expires, as of the last check. Null if there is none or it is not known yet.
+     */
+    tls_expires_at: Date | null;
+    /**
+     * When the monitor was last checked, or got its last heartbeat. Null if that never happened.
      */
     last_checked_at: Date | null;
     /**
@@ -109,6 +128,7 @@ export const MonitorTypeEnum = {
     http: 'http',
     ping: 'ping',
     tcp: 'tcp',
+    heartbeat: 'heartbeat',
 } as const;
 export type MonitorTypeEnum = typeof MonitorTypeEnum[keyof typeof MonitorTypeEnum];
 
@@ -140,6 +160,7 @@ export function instanceOfMonitor(value: object): value is Monitor {
     if (!('tags' in value) || value['tags'] === undefined) return false;
     if (!('website_id' in value) || value['website_id'] === undefined) return false;
     if (!('maintenance_until' in value) || value['maintenance_until'] === undefined) return false;
+    if (!('tls_expires_at' in value) || value['tls_expires_at'] === undefined) return false;
     if (!('last_checked_at' in value) || value['last_checked_at'] === undefined) return false;
     if (!('last_response_time_ms' in value) || value['last_response_time_ms'] === undefined) return false;
     if (!('last_error' in value) || value['last_error'] === undefined) return false;
@@ -163,6 +184,8 @@ export function MonitorFromJSONTyped(json: any, ignoreDiscriminator: boolean): M
         'url': json['url'],
         'type': json['type'],
         'http': json['http'] == null ? undefined : HttpOptionsFromJSON(json['http']),
+        'heartbeat': json['heartbeat'] == null ? undefined : HeartbeatOptionsFromJSON(json['heartbeat']),
+        'heartbeat_url': json['heartbeat_url'] === undefined ? undefined : json['heartbeat_url'] === null ? null : json['heartbeat_url'],
         'interval': json['interval'],
         'timeout_seconds': json['timeout_seconds'],
         'confirmations': json['confirmations'],
@@ -171,6 +194,7 @@ export function MonitorFromJSONTyped(json: any, ignoreDiscriminator: boolean): M
         'tags': json['tags'],
         'website_id': json['website_id'],
         'maintenance_until': (json['maintenance_until'] == null ? null : parseDateTime(json['maintenance_until'])),
+        'tls_expires_at': (json['tls_expires_at'] == null ? null : parseDateTime(json['tls_expires_at'])),
         'last_checked_at': (json['last_checked_at'] == null ? null : parseDateTime(json['last_checked_at'])),
         'last_response_time_ms': json['last_response_time_ms'],
         'last_error': json['last_error'],
@@ -195,6 +219,8 @@ export function MonitorToJSONTyped(value?: Monitor | null, ignoreDiscriminator: 
         'url': value['url'],
         'type': value['type'],
         'http': HttpOptionsToJSON(value['http']),
+        'heartbeat': HeartbeatOptionsToJSON(value['heartbeat']),
+        'heartbeat_url': value['heartbeat_url'],
         'interval': value['interval'],
         'timeout_seconds': value['timeout_seconds'],
         'confirmations': value['confirmations'],
@@ -203,6 +229,7 @@ export function MonitorToJSONTyped(value?: Monitor | null, ignoreDiscriminator: 
         'tags': value['tags'],
         'website_id': value['website_id'],
         'maintenance_until': value['maintenance_until'] == null ? value['maintenance_until'] : serializeDateTime(value['maintenance_until']),
+        'tls_expires_at': value['tls_expires_at'] == null ? value['tls_expires_at'] : serializeDateTime(value['tls_expires_at']),
         'last_checked_at': value['last_checked_at'] == null ? value['last_checked_at'] : serializeDateTime(value['last_checked_at']),
         'last_response_time_ms': value['last_response_time_ms'],
         'last_error': value['last_error'],

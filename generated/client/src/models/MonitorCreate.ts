@@ -13,6 +13,13 @@
  */
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HeartbeatOptionsCreate } from './HeartbeatOptionsCreate.js';
+import {
+    HeartbeatOptionsCreateFromJSON,
+    HeartbeatOptionsCreateFromJSONTyped,
+    HeartbeatOptionsCreateToJSON,
+    HeartbeatOptionsCreateToJSONTyped,
+} from './HeartbeatOptionsCreate.js';
 import type { HttpOptionsCreate } from './HttpOptionsCreate.js';
 import {
     HttpOptionsCreateFromJSON,
@@ -32,17 +39,21 @@ export interface MonitorCreate {
      */
     friendly_name: string;
     /**
-     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down.
+     * What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down.
      */
-    url: string;
+    url?: string;
     /**
-     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+     * How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
      */
     type?: MonitorCreateTypeEnum;
     /**
      * 
      */
     http?: HttpOptionsCreate;
+    /**
+     * 
+     */
+    heartbeat?: HeartbeatOptionsCreate;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
@@ -52,7 +63,7 @@ export interface MonitorCreate {
      */
     timeout_seconds?: number;
     /**
-     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. Type heartbeat has none.
      */
     confirmations?: number;
     /**
@@ -81,6 +92,7 @@ export const MonitorCreateTypeEnum = {
     http: 'http',
     ping: 'ping',
     tcp: 'tcp',
+    heartbeat: 'heartbeat',
 } as const;
 export type MonitorCreateTypeEnum = typeof MonitorCreateTypeEnum[keyof typeof MonitorCreateTypeEnum];
 
@@ -90,7 +102,6 @@ export type MonitorCreateTypeEnum = typeof MonitorCreateTypeEnum[keyof typeof Mo
  */
 export function instanceOfMonitorCreate(value: object): value is MonitorCreate {
     if (!('friendly_name' in value) || value['friendly_name'] === undefined) return false;
-    if (!('url' in value) || value['url'] === undefined) return false;
     return true;
 }
 
@@ -105,9 +116,10 @@ export function MonitorCreateFromJSONTyped(json: any, ignoreDiscriminator: boole
     return {
         
         'friendly_name': json['friendly_name'],
-        'url': json['url'],
+        'url': json['url'] == null ? undefined : json['url'],
         'type': json['type'] == null ? undefined : json['type'],
         'http': json['http'] == null ? undefined : HttpOptionsCreateFromJSON(json['http']),
+        'heartbeat': json['heartbeat'] == null ? undefined : HeartbeatOptionsCreateFromJSON(json['heartbeat']),
         'interval': json['interval'] == null ? undefined : json['interval'],
         'timeout_seconds': json['timeout_seconds'] == null ? undefined : json['timeout_seconds'],
         'confirmations': json['confirmations'] == null ? undefined : json['confirmations'],
@@ -133,6 +145,7 @@ export function MonitorCreateToJSONTyped(value?: MonitorCreate | null, ignoreDis
         'url': value['url'],
         'type': value['type'],
         'http': HttpOptionsCreateToJSON(value['http']),
+        'heartbeat': HeartbeatOptionsCreateToJSON(value['heartbeat']),
         'interval': value['interval'],
         'timeout_seconds': value['timeout_seconds'],
         'confirmations': value['confirmations'],

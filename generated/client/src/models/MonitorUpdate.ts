@@ -13,6 +13,13 @@
  */
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { HeartbeatOptionsUpdate } from './HeartbeatOptionsUpdate.js';
+import {
+    HeartbeatOptionsUpdateFromJSON,
+    HeartbeatOptionsUpdateFromJSONTyped,
+    HeartbeatOptionsUpdateToJSON,
+    HeartbeatOptionsUpdateToJSONTyped,
+} from './HeartbeatOptionsUpdate.js';
 import type { HttpOptionsUpdate } from './HttpOptionsUpdate.js';
 import {
     HttpOptionsUpdateFromJSON,
@@ -32,17 +39,25 @@ export interface MonitorUpdate {
      */
     friendly_name?: string;
     /**
-     * What to check. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor.
+     * What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. It must be valid for the `type` of this request or, if that is absent, for the current type of the monitor.
      */
-    url?: string;
+    url?: string | null;
     /**
-     * How the monitor is checked: with an http(s) request, with a ping, or by opening a TCP connection.
+     * How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
      */
     type?: MonitorUpdateTypeEnum;
     /**
      * 
      */
     http?: HttpOptionsUpdate;
+    /**
+     * 
+     */
+    heartbeat?: HeartbeatOptionsUpdate;
+    /**
+     * Ignored.
+     */
+    readonly heartbeat_url?: string | null;
     /**
      * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
      */
@@ -71,6 +86,10 @@ export interface MonitorUpdate {
      * Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
      */
     maintenance_until?: Date | null;
+    /**
+     * Ignored.
+     */
+    readonly tls_expires_at?: Date | null;
     /**
      * Ignored.
      */
@@ -109,6 +128,7 @@ export const MonitorUpdateTypeEnum = {
     http: 'http',
     ping: 'ping',
     tcp: 'tcp',
+    heartbeat: 'heartbeat',
 } as const;
 export type MonitorUpdateTypeEnum = typeof MonitorUpdateTypeEnum[keyof typeof MonitorUpdateTypeEnum];
 
@@ -142,9 +162,11 @@ export function MonitorUpdateFromJSONTyped(json: any, ignoreDiscriminator: boole
     return {
         
         'friendly_name': json['friendly_name'] == null ? undefined : json['friendly_name'],
-        'url': json['url'] == null ? undefined : json['url'],
+        'url': json['url'] === undefined ? undefined : json['url'] === null ? null : json['url'],
         'type': json['type'] == null ? undefined : json['type'],
         'http': json['http'] == null ? undefined : HttpOptionsUpdateFromJSON(json['http']),
+        'heartbeat': json['heartbeat'] == null ? undefined : HeartbeatOptionsUpdateFromJSON(json['heartbeat']),
+        'heartbeat_url': json['heartbeat_url'] === undefined ? undefined : json['heartbeat_url'] === null ? null : json['heartbeat_url'],
         'interval': json['interval'] == null ? undefined : json['interval'],
         'timeout_seconds': json['timeout_seconds'] == null ? undefined : json['timeout_seconds'],
         'confirmations': json['confirmations'] == null ? undefined : json['confirmations'],
@@ -152,6 +174,7 @@ export function MonitorUpdateFromJSONTyped(json: any, ignoreDiscriminator: boole
         'tags': json['tags'] == null ? undefined : json['tags'],
         'website_id': json['website_id'] === undefined ? undefined : json['website_id'] === null ? null : json['website_id'],
         'maintenance_until': json['maintenance_until'] === undefined ? undefined : json['maintenance_until'] === null ? null : (parseDateTime(json['maintenance_until'])),
+        'tls_expires_at': json['tls_expires_at'] === undefined ? undefined : json['tls_expires_at'] === null ? null : (parseDateTime(json['tls_expires_at'])),
         'id': json['id'] == null ? undefined : json['id'],
         'status': json['status'] == null ? undefined : json['status'],
         'last_checked_at': json['last_checked_at'] === undefined ? undefined : json['last_checked_at'] === null ? null : (parseDateTime(json['last_checked_at'])),
@@ -166,7 +189,7 @@ export function MonitorUpdateToJSON(json: any): MonitorUpdate {
     return MonitorUpdateToJSONTyped(json, false);
 }
 
-export function MonitorUpdateToJSONTyped(value?: Omit<MonitorUpdate, 'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
+export function MonitorUpdateToJSONTyped(value?: Omit<MonitorUpdate, 'heartbeat_url'|'tls_expires_at'|'id'|'status'|'last_checked_at'|'last_response_time_ms'|'last_error'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
     if (value == null) {
         return value;
     }
@@ -177,6 +200,7 @@ export function MonitorUpdateToJSONTyped(value?: Omit<MonitorUpdate, 'id'|'statu
         'url': value['url'],
         'type': value['type'],
         'http': HttpOptionsUpdateToJSON(value['http']),
+        'heartbeat': HeartbeatOptionsUpdateToJSON(value['heartbeat']),
         'interval': value['interval'],
         'timeout_seconds': value['timeout_seconds'],
         'confirmations': value['confirmations'],

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hostError, urlError } from '../../../net/addresses.ts';
-import { type GuardedResponse, guardedRequest } from '../../../net/guarded-request.ts';
-import type { MonitorCheck } from '../check.ts';
+import { type GuardedRequest, type GuardedResponse, guardedRequest } from '../../../net/guarded-request.ts';
+import type { CheckResult, MonitorCheck } from '../check.ts';
 import { classifyFailure, LocalFailure } from '../local-failure.ts';
 import { bodyFailure, bytesNeeded } from './body-conditions.ts';
 import { isExpected } from './expected-status.ts';
@@ -38,33 +38,33 @@ export const httpCheck: MonitorCheck = {
     const sentHeaders = decryptHeaders(options.headers, target, cipher);
     if (sentHeaders instanceof LocalFailure) return sentHeaders;
     const start = performance.now();
-    let respondedMs: number | undefined;
+    /** What is known so far, whether or not the request succeeds. */
+    const seen: Pick<CheckResult, 'responseTimeMs' | 'certificate'> = {};
+    const request: GuardedRequest = {
+      method: options.method,
+      ...sentHeaders,
+      ...(options.body !== null && { body: options.body }),
+      timeoutMs: target.timeoutSeconds * 1000,
+      maxBytes: Math.max(minBytes, bytesNeeded(options)),
+      maxRedirects: options.follow_redirects ? maxRedirects : 0,
+      verifiesTls: options.verify_tls,
+      endsWithHead: (headers) => isEndless(headers) && bytesNeeded(options) === 0,
+      keepsCookies: true,
+      onCertificate(expiresAt) {
+        seen.certificate = { expiresAt, warningDays: options.tls_warning_days };
+      },
+      onResponse() {
+        seen.responseTimeMs = performance.now() - start;
+      },
+    };
     try {
-      const response = await guardedRequest(
-        target.url,
-        {
-          method: options.method,
-          ...sentHeaders,
-          ...(options.body !== null && { body: options.body }),
-          timeoutMs: target.timeoutSeconds * 1000,
-          maxBytes: Math.max(minBytes, bytesNeeded(options)),
-          maxRedirects: options.follow_redirects ? maxRedirects : 0,
-          verifiesTls: options.verify_tls,
-          endsWithHead: (headers) => isEndless(headers) && bytesNeeded(options) === 0,
-          keepsCookies: true,
-          onResponse: () => {
-            respondedMs = performance.now() - start;
-          },
-        },
-        net,
-      );
-      const responseTimeMs = performance.now() - start;
+      const response = await guardedRequest(target.url, request, net);
+      seen.responseTimeMs = performance.now() - start;
       const cause = await failureOf(response, options);
-      return cause === undefined ? { up: true, responseTimeMs } : { up: false, cause, statusCode: response.status, responseTimeMs };
+      return cause === undefined ? { up: true, ...seen } : { up: false, cause, statusCode: response.status, ...seen };
     } catch (error) {
-      const result = classifyFailure(error, respondedMs !== undefined);
-      if (result instanceof LocalFailure || respondedMs === undefined) return result;
-      return { ...result, responseTimeMs: respondedMs };
+      const result = classifyFailure(error, seen.responseTimeMs !== undefined);
+      return result instanceof LocalFailure ? result : { ...result, ...seen };
     }
   },
 };

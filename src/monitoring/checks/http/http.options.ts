@@ -19,6 +19,7 @@ const defaults: HttpOptions = {
   json: null,
   follow_redirects: true,
   verify_tls: true,
+  tls_warning_days: 14,
 };
 
 /** Adds the defaults to stored options. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { repeatAfterDeadlock } from '../../src/accounts/users.ts';
+import { repeatAfterDeadlock } from '../../src/db/repeat-after-deadlock.ts';
 import { RetryLaterError } from '../../src/errors.ts';
 
 /** Returns work that fails so often, and how often it was called. */

@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import { prepare, type Statement } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import { cancelAlerts } from '../alerts/outbox.ts';
+import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import { wakeEngine } from '../wake.ts';
+import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
+
+/**
+ * What must follow in the transaction that changes monitors: if they were reset or are in maintenance, their open incidents are
+ * resolved, and alerts that were not sent are canceled. These are statements of their own, because the change may wait for the engine,
+ * which opens an incident in the meantime: only a later statement sees it.
+ */
+export function afterReset(ids: number[]): Statement[] {
+  return [resolveIncidents({ ids }), cancelAlerts({ ids }), wakeEngine({})];
+}
+
+const resolveIncidents = prepare(({ ids }: { ids: number[] }) =>
+  tables<typeof MonitorEntity | typeof IncidentEntity>()
+    .updateTable('incidents as i')
+    .from('monitors as m')
+    .set({ resolved_at: sql`greatest(app_now(), i.started_at)` })
+    .where('i.monitor_id', '=', sql<number>`any (${ids}::bigint[])`)
+    .where('i.resolved_at', 'is', null)
+    .whereRef('m.id', '=', 'i.monitor_id')
+    .where(hasNoIncident),
+);
