@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createUser } from '../../../src/accounts/users.ts';
 import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { httpOptions } from '../../../src/monitoring/checks/http/http.options.ts';
+import { decryptHeaders, type StoredHeader } from '../../../src/monitoring/checks/http/request-headers.ts';
 import { countByKey, rotateSecrets } from '../../../src/monitoring/providers/secret-rotation.ts';
 import { createDatabase } from '../../support/database.ts';
 import { sql } from '../../support/statement.ts';
@@ -140,4 +142,23 @@ test('does not overwrite a secret that changes after it was read', async () => {
   };
   expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
   expect((await readAll()).find((row) => row.id === id)?.encrypted).toBe(replacement);
+});
+
+test('encrypts the secret headers of monitors as well, because the older key is removed afterwards', async () => {
+  const owner = { id: 1, userId: users[0] ?? 0 };
+  const headers = [
+    { name: 'Accept', value: 'text/html' },
+    { name: 'X-Key', value: 'long secret value' },
+  ];
+  const settings = httpOptions.merge({ headers }, { monitor: owner, stored: {}, isSameOrigin: false, cipher: older });
+  const insert = `insert into monitors (id, user_id, friendly_name, url, target_host, type, settings)
+    values (?, ?, 'M', 'https://shop.example/', 'shop.example', 'http', ?::jsonb) returning id`;
+  await database.asUser(owner.userId, (em) => em.execute(insert, [owner.id, owner.userId, JSON.stringify(settings)], 'run'));
+  onTestFinished(() => database.asUser(owner.userId, (em) => em.execute('delete from monitors', [], 'run')).then(() => {}));
+  expect(await countByKey(database)).toEqual(new Map([[older.newestKey, 1]]));
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 1, lost: [] });
+  const [stored] = await database.asEngine((em) =>
+    em.execute<{ settings: { headers: StoredHeader[] } }[]>('select settings from monitors'),
+  );
+  expect(decryptHeaders(stored?.settings.headers ?? [], owner, newer)).toMatchObject({ headers: { 'X-Key': 'long secret value' } });
 });
