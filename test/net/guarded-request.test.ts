@@ -1,4 +1,5 @@
-import { ClientRequest, type IncomingHttpHeaders } from 'node:http';
+import http, { ClientRequest, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -9,6 +10,7 @@ import { lookUpAll, type Net } from '../../src/net/resolve.ts';
 import { type Authority, createAuthority, trust } from '../support/certificates.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { startFullServer } from '../support/full-server.ts';
+import { startTcpServer } from '../support/http2-server.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 // 127.0.0.2 represents the public internet, 127.0.0.1 the operator's network.
@@ -302,6 +304,18 @@ describe('response body', () => {
     expect((await get(external.url)).body).toHaveLength(1000);
   });
 
+  test('in tiny chunks is not kept as one buffer for each of them', async () => {
+    const [bytes, maxBytes] = [300_000, 1024 * 1024];
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    external.script = (_, response) => void response.socket?.end(`${head}${'1\r\nx\r\n'.repeat(bytes)}0\r\n\r\n`);
+    const concat = vi.spyOn(Buffer, 'concat');
+    onTestFinished(() => concat.mockRestore());
+    const { body } = await get(external.url, { maxBytes });
+    const kept = Math.max(0, ...concat.mock.calls.map(([list]) => list.length));
+    expect(body).toHaveLength(bytes);
+    expect(kept).toBeLessThan(10_000);
+  });
+
   test('is not decompressed', async () => {
     external.script = scripts.respond('not really gzip', 200, { 'content-encoding': 'gzip' });
     expect((await get(external.url)).body.toString()).toBe('not really gzip');
@@ -424,6 +438,177 @@ describe('redirects', () => {
   });
 });
 
+describe('redirects of requests with secrets', () => {
+  const headers = { Authorization: 'top-secret', Accept: 'hidden/type', 'X-Plain': 'plain', 'User-Agent': 'own' };
+  const secretNames = ['AUTHORIZATION', 'Accept'];
+
+  /** Redirects every request but those to /end. */
+  const redirectTo =
+    (location: string, status = 302) =>
+    ({ path }: { path: string }, response: ServerResponse) =>
+      path === '/end' ? response.end() : response.writeHead(status, { location }).end();
+
+  test('to another origin lose the secret headers, whatever their names are, and keep the others', async () => {
+    const other = await startExternal();
+    external.script = scripts.redirect(`${other.url}/end`);
+    await get(external.url, { headers, secretNames });
+    expect(external.requests[0]?.headers).toMatchObject({ authorization: 'top-secret', accept: 'hidden/type' });
+    expect(other.requests[0]?.headers).toMatchObject({ accept: '*/*', 'x-plain': 'plain', 'user-agent': 'own' });
+    expect(JSON.stringify(other.requests)).not.toMatch(/top-secret|hidden/);
+  });
+
+  test('to the same origin keep all headers', async () => {
+    external.script = redirectTo('/end');
+    await get(`${external.url}/`, { headers, secretNames });
+    const sent = { authorization: 'top-secret', accept: 'hidden/type', 'x-plain': 'plain' };
+    expect(external.requests.map((request) => request.headers)).toEqual([expect.objectContaining(sent), expect.objectContaining(sent)]);
+  });
+
+  test('that lead back to the first origin do not get the secrets back', async () => {
+    const other = await startExternal(scripts.redirect(`${external.url}/end`));
+    external.script = redirectTo(`${other.url}/`);
+    await get(`${external.url}/`, { headers, secretNames });
+    expect(external.requests.map(({ path }) => path)).toEqual(['/', '/end']);
+    expect(JSON.stringify([other.requests, external.requests[1]])).not.toMatch(/top-secret|hidden/);
+    expect(external.requests[1]?.headers['x-plain']).toBe('plain');
+  });
+
+  test('to another name of the same address lose the secrets', async () => {
+    external.script = redirectTo(`http://shop.example:${external.port}/end`);
+    await get(`${external.url}/`, { headers, secretNames });
+    expect(external.requests).toHaveLength(2);
+    expect(JSON.stringify(external.requests[1])).not.toMatch(/top-secret|hidden/);
+  });
+
+  test('from http to https of the same host and port lose the secrets', async () => {
+    const received: IncomingHttpHeaders[] = [];
+    const secure = https.createServer(await authority.issue('shop.example'), (request, response) => {
+      received.push(request.headers);
+      response.end();
+    });
+    const plain = http.createServer((request, response) => {
+      response.writeHead(301, { location: `https://${request.headers.host}/` }).end();
+    });
+    const isTls = (bytes: Buffer) => bytes[0] === 0x16;
+    const server = await startTcpServer(externalAddress, (socket) =>
+      socket.once('data', (bytes) => {
+        socket.pause();
+        socket.unshift(bytes);
+        if (isTls(bytes)) secure.emit('connection', socket);
+        else plain.emit('connection', socket) && socket.resume();
+      }),
+    );
+    startedServers.push(server);
+    expect(await get(`http://shop.example:${server.port}/`, { headers, secretNames })).toMatchObject({ status: 200 });
+    expect(received).toEqual([expect.objectContaining({ 'x-plain': 'plain', accept: '*/*' })]);
+    expect(JSON.stringify(received)).not.toMatch(/top-secret|hidden/);
+  });
+
+  test('with an empty list of secrets keep all headers', async () => {
+    const other = await startExternal();
+    external.script = scripts.redirect(`${other.url}/end`);
+    await get(external.url, { headers, secretNames: [] });
+    expect(other.requests[0]?.headers).toMatchObject({ authorization: 'top-secret', accept: 'hidden/type' });
+  });
+
+  test('send a secret cookie beside the cookies of redirects, and not to another origin', async () => {
+    const other = await startExternal();
+    external.script = ({ path }, response) => {
+      const location = path === '/' ? '/next' : `${other.url}/end`;
+      response.writeHead(302, { location, 'set-cookie': 'fresh=1' }).end();
+    };
+    await get(`${external.url}/`, { headers: { Cookie: 'own=top-secret' }, secretNames: ['Cookie'], keepsCookies: true });
+    expect(external.requests.map((request) => request.headers.cookie)).toEqual(['own=top-secret', 'own=top-secret; fresh=1']);
+    // The rules of browsers: a cookie is for a host, not for a port.
+    expect(other.requests[0]?.headers.cookie).toBe('fresh=1');
+  });
+
+  test('send a cookie that is no secret to another origin as well', async () => {
+    const other = await startExternal();
+    external.script = scripts.redirect(`${other.url}/end`);
+    await get(external.url, { headers: { Cookie: 'theme=dark' }, secretNames: [], keepsCookies: true });
+    expect(other.requests[0]?.headers.cookie).toBe('theme=dark');
+  });
+});
+
+describe('a redirect of the method', () => {
+  const isGet = { method: 'GET', body: '' };
+  const body = 'sent text';
+  const redirectOnce =
+    (status: number, location = '/next') =>
+    ({ path }: { path: string }, response: ServerResponse) =>
+      path === '/' ? response.writeHead(status, { location }).end() : response.end();
+  const withBody = { body, headers: { 'Content-Type': 'text/plain', 'Content-Language': 'de', 'X-Plain': 'kept' } };
+
+  test.each([
+    ['POST', 301, isGet],
+    ['POST', 302, isGet],
+    ['POST', 303, isGet],
+    ['POST', 307, { method: 'POST', body }],
+    ['POST', 308, { method: 'POST', body }],
+    ['PUT', 301, { method: 'PUT', body }],
+    ['PUT', 302, { method: 'PUT', body }],
+    ['PUT', 303, isGet],
+    ['PUT', 307, { method: 'PUT', body }],
+    ['PUT', 308, { method: 'PUT', body }],
+    ['PATCH', 302, { method: 'PATCH', body }],
+    ['PATCH', 303, isGet],
+    ['DELETE', 301, { method: 'DELETE', body }],
+    ['DELETE', 303, isGet],
+  ])('%s with status %i arrives as it should, with its body or without', async (method, status, expected) => {
+    external.script = redirectOnce(status);
+    await get(`${external.url}/`, { method, ...withBody });
+    expect(external.requests).toEqual([expect.objectContaining({ method, body }), expect.objectContaining(expected)]);
+    const second = external.requests[1]?.headers;
+    expect(second?.['x-plain']).toBe('kept');
+    const keepsBody = expected.method === method;
+    expect(['content-type', 'content-language', 'content-length'].map((name) => second?.[name] !== undefined)).toEqual(
+      Array(3).fill(keepsBody),
+    );
+  });
+
+  test.each([301, 302, 303, 307, 308])('HEAD with status %i stays HEAD', async (status) => {
+    external.script = redirectOnce(status);
+    await get(`${external.url}/`, { method: 'HEAD' });
+    expect(external.requests.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
+  });
+
+  test.each([
+    ['DELETE', 302, 'DELETE'],
+    ['DELETE', 303, 'GET'],
+    ['POST', 307, 'POST'],
+    ['POST', 302, 'GET'],
+    ['OPTIONS', 301, 'OPTIONS'],
+  ])('%s without a body and with status %i goes to another origin as %s', async (method, status, expected) => {
+    const other = await startExternal();
+    external.script = redirectOnce(status, `${other.url}/next`);
+    await get(`${external.url}/`, { method });
+    expect(other.requests).toEqual([expect.objectContaining({ method: expected, body: '' })]);
+  });
+
+  test.each([
+    ['PUT', 301],
+    ['PUT', 302],
+    ['DELETE', 308],
+    ['GET', 302],
+    ['GET', 303],
+  ])('%s with a body and with status %i is rejected to another origin, without a connection', async (method, status) => {
+    const other = await startExternal();
+    external.script = redirectOnce(status, `${other.url}/next`);
+    const request = get(`${external.url}/`, { method, ...withBody });
+    await expectError(request, 'redirect', 'a redirect to another origin cannot repeat the request body');
+    expect(other.connections).toBe(0);
+  });
+
+  test('PUT with a body and with status 303 goes to another origin as GET without it', async () => {
+    const other = await startExternal();
+    external.script = redirectOnce(303, `${other.url}/next`);
+    await get(`${external.url}/`, { method: 'PUT', ...withBody, secretNames: [] });
+    expect(other.requests).toEqual([expect.objectContaining(isGet)]);
+    expect(other.requests[0]?.headers).not.toHaveProperty('content-type');
+  });
+});
+
 describe('TLS', () => {
   async function startHttps(certificate: { key: string; cert: string }): Promise<string> {
     const server = await startWebServer({ host: externalAddress, certificate });
@@ -486,6 +671,21 @@ describe('TLS', () => {
       if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
       else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
     }
+  });
+
+  test('accepts every certificate if it is not verified, also after a redirect', async () => {
+    const url = await startHttps(await createAuthority());
+    expect(await get(url, { verifiesTls: false })).toMatchObject({ status: 200 });
+    external.script = scripts.redirect(url);
+    expect(await get(external.url, { verifiesTls: false })).toMatchObject({ status: 200 });
+    await expectError(get(url, { verifiesTls: true }), 'tls', 'TLS certificate is self-signed');
+  });
+
+  test('that is not verified does not allow other addresses', async () => {
+    const server = await startWebServer({ host: internalAddress, certificate: await createAuthority() });
+    startedServers.push(server);
+    const message = 'address not allowed: it is private, local or reserved';
+    await expectError(get(server.url, { verifiesTls: false }), 'address_not_allowed', message);
   });
 
   test('reports a server that does not support it', async () => {

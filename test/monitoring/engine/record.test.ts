@@ -278,3 +278,13 @@ test('a recovery that seems to be before the failure, because the clock was move
   const [incident] = (await user.api.get(`${path}/incidents`)).body.data;
   expect(incident).toMatchObject({ status: 'resolved', resolved_at: incident.started_at, duration_seconds: 0 });
 });
+
+test('a long cause is cut without breaking a character, which the database would reject together with all other results', async () => {
+  await createMonitors(database, user.id, 2);
+  const [first, second] = (await claimOverdue(2)).map((claim) => succeeded(claim));
+  if (!first || !second) throw new Error('Two monitors are due.');
+  // As long as a text that users can search for makes it, because control characters are escaped.
+  const text = JSON.stringify(`${'\u0001'.repeat(162)}🐘 not found`);
+  const result = { ...failure, cause: `the body does not contain ${text}` };
+  expect(await record([{ ...first, result }, second])).toBe(2);
+});
