@@ -762,7 +762,7 @@ export interface components {
             /** @description Whether to store the value encrypted, return it masked, and never send it to another origin. The default is true, except for `Accept`, `Accept-Language`, `Content-Type` and `User-Agent`. */
             secret?: boolean;
         };
-        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to 256 KiB. Null means that this is not checked. */
+        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to 128 KiB. Null means that this is not checked. */
         JsonCondition: {
             /** @description Where the value is: a JSON pointer (RFC 6901). Empty means the whole document. */
             pointer: string;
@@ -781,7 +781,7 @@ export interface components {
              * @default []
              */
             headers: components["schemas"]["RequestHeaderCreate"][];
-            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. */
+            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
             /**
              * @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`.
@@ -925,7 +925,7 @@ export interface components {
             method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. */
             headers?: components["schemas"]["RequestHeaderCreate"][];
-            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. */
+            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
             /** @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`. */
             expected_status?: string[];

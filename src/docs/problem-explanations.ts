@@ -174,6 +174,10 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning: 'You requested a check of a monitor that is paused.',
     remedies: ['Resume the monitor with `PUT /api/monitors/{id}` and `{"is_active": true}`. It is then checked automatically.'],
   },
+  nothing_to_check: {
+    meaning: 'The monitor waits for the heartbeats of a job. There is nothing that the service could check now.',
+    remedies: ['Send a heartbeat to the heartbeat_url of the monitor. It is recorded at once.'],
+  },
   request_in_progress: {
     meaning:
       'Another request with the same `Idempotency-Key` is still in progress. If both ran at the same time, the resource could be created twice.',

@@ -94,7 +94,7 @@ function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { 
   if (location !== undefined) ctx.res.setHeader('Location', pathOf(publicUrl) + location);
   if (replayed) ctx.res.setHeader('Idempotent-Replayed', 'true');
   if (version !== undefined || operation.method === 'GET') {
-    const etag = etagOf(body, version);
+    const etag = etagOf(result.resource === undefined ? body : JSON.stringify(result.resource), version);
     ctx.res.setHeader('ETag', etag);
     if (operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag)) {
       ctx.status = 304;

@@ -20,6 +20,8 @@ export interface Operation {
   scopes: Scope[];
   /** The credentials it accepts. None means that it is public. */
   credentials: ('bearerKey' | 'sessionCookie')[];
+  /** Whether the token in its path is the credential. The handler looks it up, and reports one that is unknown as not found. */
+  hasTokenInPath: boolean;
   parameters: Parameter[];
   body?: OperationBody;
   /** The 2xx statuses, in ascending order. */
@@ -129,6 +131,7 @@ function toOperation(source: DocumentOperation, basePath: string, validatorsOf: 
     route: `${basePath}${source.path}`,
     scopes: (source as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
+    hasTokenInPath: (source as { 'x-authentication'?: string })['x-authentication'] === 'token',
     parameters: (source.parameters ?? []) as Parameter[],
     ...(requestBody && media && { body: { mediaType: media[0], schema: media[1].schema, ...fieldsOf(media[1].schema) } }),
     successStatuses: Object.keys(source.responses ?? {})

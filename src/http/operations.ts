@@ -54,6 +54,8 @@ export interface HandlerResult<Body> {
   location?: string;
   /** Becomes part of the ETag. */
   version?: ResourceVersion;
+  /** The body as GET returns it, if this one contains more. The ETag is that of the resource. */
+  resource?: unknown;
   /** For operations that either create or update: false if they have updated. */
   isNew?: boolean;
   /** The resource that was created. A repeated request whose response is not stored gets its id. */

@@ -54,14 +54,17 @@ export async function createPipeline(
     ctx.state.operation = operation.id;
     ctx.state.route = operation.route;
 
-    const caller = await authenticate(operation, ctx, deps); // 401, 429
+    const caller = operation.hasTokenInPath
+      ? await admitToken(pathParameters.token ?? '', ctx, deps) // 429
+      : await authenticate(operation, ctx, deps); // 401, 429
     requireSameOrigin(operation, caller, ctx, deps); // 403
     requireScopes(operation, caller); // 403
     requireAcceptable(ctx); // 406
     requireMediaType(ctx, operation); // 415
     const body = await readBody(ctx, operation); // 413, 400
     const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
-    await handlers.get(operation)?.(input, caller, ctx);
+    const handled = handlers.get(operation)?.(input, caller, ctx);
+    await (operation.hasTokenInPath ? settleLookup(handled, ctx, deps) : handled);
   };
 }
 
@@ -89,6 +92,25 @@ async function authenticate(operation: Operation, ctx: Context, deps: PipelineDe
   ctx.state.caller = caller;
   enforceRateLimit(ctx, await deps.rateLimits.countCaller(caller));
   return caller;
+}
+
+/** Counts a request whose credential is the token in its path. Each lookup costs a query, so an address has a limited number of them. */
+async function admitToken(token: string, ctx: Context, deps: PipelineDeps): Promise<Caller> {
+  enforceRateLimit(ctx, await deps.rateLimits.countToken(token));
+  await deps.rateLimits.countLookup(deps.clientAddress(ctx));
+  return anonymous;
+}
+
+/** Only unknown tokens count toward the limits of an address. */
+async function settleLookup(handled: Promise<void> | undefined, ctx: Context, deps: PipelineDeps): Promise<void> {
+  try {
+    await handled;
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'not_found') return rejectAnonymous(error, ctx, deps);
+    await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
+    throw error;
+  }
+  await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
 }
 
 /** Returns every Authorization header: `headers` contains only the first, and a second one must not pass unnoticed. */
@@ -141,9 +163,9 @@ function setRateLimitHeaders({ res }: Context, { policy, tightest: { name, limit
   res.setHeader('X-RateLimit-Reset', `${resetSeconds}`);
 }
 
-/** Prevents CSRF. It applies to sessions, and to requests that open one; a request with a key cannot be forged by another site. */
+/** Prevents CSRF. It applies to sessions, and to requests that open one; a request with a key or token cannot be forged by another site. */
 function requireSameOrigin(operation: Operation, caller: Caller, ctx: Context, { publicUrl }: PipelineDeps) {
-  if (operation.method === 'GET' || caller.key || isSameOrigin(ctx, publicUrl)) return;
+  if (operation.method === 'GET' || operation.hasTokenInPath || caller.key || isSameOrigin(ctx, publicUrl)) return;
   throw new ProblemError(
     'cross_origin',
     'The request was sent by a page of another origin. Use an API key, or send the request from a page of this service.',

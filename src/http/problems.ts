@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { AlreadyCreated, InvalidRequest, type ProblemCode, type ProblemError, RetryLaterError } from '../errors.ts';
-import { redactKeys } from '../telemetry/redact.ts';
+import { redactCredentials } from '../telemetry/redact.ts';
 
 /** The only place that maps a problem code to its status and title. */
 export const problems: Record<ProblemCode, { status: number; title: string }> = {
@@ -27,6 +27,7 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   email_taken: { status: 409, title: 'E-mail address already in use' },
   already_created: { status: 409, title: 'Already created' },
   monitor_paused: { status: 409, title: 'Monitor is paused' },
+  nothing_to_check: { status: 409, title: 'Nothing to check' },
   request_in_progress: { status: 409, title: 'Request in progress' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
   body_too_large: { status: 413, title: 'Request body too large' },
@@ -85,7 +86,7 @@ export function problemBody(problem: ProblemError, about: { publicUrl: string; i
 
 /** Serializes a problem. What it repeats of the request, such as the path, can contain an API key. */
 export function serializeProblem(body: ProblemBody): string {
-  return redactKeys(JSON.stringify(body));
+  return redactCredentials(JSON.stringify(body));
 }
 
 export function writeProblem(ctx: Context, problem: ProblemError, publicUrl: string) {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { redactKeys } from '../telemetry/redact.ts';
+import { redactCredentials } from '../telemetry/redact.ts';
 
 const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Returns the client's own id if it is well-formed and no API key, otherwise a new one. */
 export function requestIdOf(given: string): string {
-  return wellFormed.test(given) && redactKeys(given) === given ? given : newRequestId();
+  return wellFormed.test(given) && redactCredentials(given) === given ? given : newRequestId();
 }
 
 export function newRequestId(): string {

@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { consume, enforceLimit, type Limiters } from './limiters.ts';
 
 const windowSeconds = 60;
+/** For each token in a path, such as that of a heartbeat. */
+const tokenRequests = 60;
 
 /** The state of a caller's limits after a request, for the response headers. */
 export interface RateLimitStatus {
@@ -34,7 +37,8 @@ export class RateLimits {
   readonly #user: Limit;
   readonly #address: Limit;
   readonly #lookup: Limit;
-  readonly #policies: { key: string; session: string; address: string };
+  readonly #token: Limit;
+  readonly #policies: { key: string; session: string; address: string; token: string };
 
   constructor(perMinute: number, limiters: Limiters) {
     const limit = (name: string, points: number) => ({ name, limit: points, limiter: limiters.create(name, points, windowSeconds) });
@@ -43,10 +47,12 @@ export class RateLimits {
     this.#user = limit('user', perMinute * 2);
     this.#address = limit('address', Math.max(1, Math.round(perMinute / 10)));
     this.#lookup = limit('lookup', perMinute);
+    this.#token = limit('token', tokenRequests);
     this.#policies = {
       key: policyOf(this.#key, this.#user),
       session: policyOf(this.#session, this.#user),
       address: policyOf(this.#address),
+      token: policyOf(this.#token),
     };
   }
 
@@ -68,6 +74,11 @@ export class RateLimits {
   /** Takes back the lookup of a credential that turned out to be valid. */
   async refundLookup(address: string): Promise<void> {
     await this.#lookup.limiter.reward(networkOf(address));
+  }
+
+  /** Counts a request whose credential is a token in its path. */
+  async countToken(token: string): Promise<RateLimitStatus> {
+    return { policy: this.#policies.token, tightest: await count(this.#token, hash('sha256', token, 'base64url')) };
   }
 
   /** With 0 points it only reads the state. */

@@ -1,12 +1,11 @@
 import { NetworkError } from './network-error.ts';
 
 /** What a request is waiting for. */
-export type Phase = 'dns' | 'connect' | 'echo' | 'tls' | 'response' | 'body';
+export type Phase = 'dns' | 'connect' | 'tls' | 'response' | 'body';
 
 const waits: Record<Phase, string> = {
   dns: 'waiting for DNS',
   connect: 'while connecting',
-  echo: 'waiting for a reply to echo requests',
   tls: 'during the TLS handshake',
   response: 'waiting for the response',
   body: 'while reading the body',
@@ -41,7 +40,7 @@ export class Deadline {
   }
 }
 
-const silentPhases: readonly Phase[] = ['dns', 'connect', 'echo'];
+const silentPhases: readonly Phase[] = ['dns', 'connect'];
 
 /** Until there is a connection, the target has not replied with anything. */
 function timedOut(timeoutMs: number, phase: Phase): NetworkError {

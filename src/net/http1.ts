@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import http, { type ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import { BodyBuffer } from './body-buffer.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import type { Deadline } from './deadline.ts';
 import { NetworkError } from './network-error.ts';
@@ -64,6 +65,9 @@ export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { dead
 }
 
 const pieceBytes = 1024;
+/** How many more bytes than those of the body are received at most. */
+const maxWireFactor = 4;
+const maxHeadBytes = 64 * 1024;
 
 /**
  * Hands the bytes of the head to the parser in small pieces. It cannot be stopped within a piece, and needs 50 ms for 64 KiB of
@@ -99,14 +103,13 @@ function receive(request: ClientRequest, bytesWanted: (head: Head) => number): P
       if (status < 100) return reject(invalidResponse());
       const max = bytesWanted({ status, headers });
       if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0) });
-      const chunks: Buffer[] = [];
-      let size = 0;
-      const finish = () => resolve({ status, headers, body: Buffer.concat(chunks).subarray(0, max) });
+      const body = new BodyBuffer(max);
+      const finish = () => resolve({ status, headers, body: body.bytes() });
       response.once('end', finish);
       response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size < max) return;
+        body.add(chunk);
+        // The frames of tiny chunks are several times as long as the body.
+        if (!body.isFull && response.socket.bytesRead <= maxWireFactor * max + maxHeadBytes) return;
         response.pause();
         finish();
       });

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { BodyBuffer } from './body-buffer.ts';
 import { Connection } from './connection.ts';
 import { closedEarly, type Head, type Hop, invalidResponse, type Limits, maxInformationalResponses, type Response } from './http1.ts';
 
@@ -59,15 +60,15 @@ function receive(session: ClientHttp2Session, connection: Connection, hop: Hop, 
     stream.once('response', ({ ':status': status = 0, ...headers }) => {
       const max = bytesWanted({ status, headers });
       if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0) });
-      const chunks: Buffer[] = [];
-      let size = 0;
-      const finish = () => resolve({ status, headers, body: Buffer.concat(chunks).subarray(0, max) });
+      const body = new BodyBuffer(max);
+      const finish = () => resolve({ status, headers, body: body.bytes() });
+      // The length is that of the body of a GET request. Other responses have none.
+      const length = hop.method === 'HEAD' || status === 304 ? 0 : Number(headers['content-length'] ?? 0);
       // A stream also ends if the server cancels it.
-      stream.once('end', () => (stream.rstCode === 0 && size >= Number(headers['content-length'] ?? 0) ? finish() : reject(closedEarly())));
+      stream.once('end', () => (stream.rstCode === 0 && body.size >= length ? finish() : reject(closedEarly())));
       stream.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size < max) return;
+        body.add(chunk);
+        if (!body.isFull) return;
         stream.pause();
         finish();
       });

@@ -5,7 +5,7 @@ import pretty from 'pino-pretty';
 import packageJson from '../../package.json' with { type: 'json' };
 import { journalStream } from '../config/config.ts';
 import { ProblemError } from '../errors.ts';
-import { redactKeys } from './redact.ts';
+import { redactCredentials } from './redact.ts';
 
 /** What a process does. In a cluster the primary starts the processes that serve. A command is short, such as `user add`. */
 export type Role = 'serve' | 'primary' | 'worker' | 'migrate' | 'mock' | 'command';
@@ -19,7 +19,7 @@ export function createLog({ logLevel }: { logLevel: string }, role: Role): Logge
     level: logLevel,
     base: { version: packageJson.version, role, pid: process.pid },
     serializers: { err: plainError },
-    hooks: { streamWrite: writesToJournal() ? addPriority : redactKeys },
+    hooks: { streamWrite: writesToJournal() ? addPriority : redactCredentials },
   };
   if (process.stdout.isTTY) return pino(options, readable(pretty({ sync: true, singleLine: true, ignore: 'version,role,pid' })));
   // Workers write to the same pipe. Larger writes are not atomic, and lines would be mixed up.
@@ -62,7 +62,7 @@ const priorities: Record<string, number> = { 60: 2, 50: 3, 40: 4, 30: 6, 20: 7, 
 
 /** journald reads the priority of a line from a prefix, and removes that. Every line starts with `{"level":30,`. */
 function addPriority(line: string): string {
-  return `<${priorities[line.slice(9, 11)] ?? 6}>${redactKeys(line)}`;
+  return `<${priorities[line.slice(9, 11)] ?? 6}>${redactCredentials(line)}`;
 }
 
 const maxAtomicWriteBytes = 4096;

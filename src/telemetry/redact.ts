@@ -8,7 +8,10 @@ const apiKey = new RegExp(
   'gi',
 );
 
-/** Removes API keys from a text, because clients send them in the wrong place: in the path, or as the name of a field. */
-export function redactKeys(text: string): string {
-  return text.replace(apiKey, '$1****');
+/** The token of a heartbeat is the credential of its sender. */
+const heartbeatToken = new RegExp(`(/heartbeats(?:/|${percent}2f))[^/\\s"?#\\\\]+`, 'gi');
+
+/** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, and the tokens of heartbeats. */
+export function redactCredentials(text: string): string {
+  return text.replace(apiKey, '$1****').replace(heartbeatToken, '$1****');
 }

@@ -159,7 +159,12 @@ test('unique indexes include the user, except those on random values and e-mail 
         and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attnum = any (i.indkey) and a.attname = 'user_id')
       order by 1`,
   );
-  expect(rows.map(({ index }) => index)).toEqual(['api_keys_key_hash_key', 'sessions_token_hash_key', 'users_email_key']);
+  expect(rows.map(({ index }) => index)).toEqual([
+    'api_keys_key_hash_key',
+    'monitors_by_token',
+    'sessions_token_hash_key',
+    'users_email_key',
+  ]);
 });
 
 test('no role of the service is a superuser, bypasses row-level security, can log in or owns a table', async () => {

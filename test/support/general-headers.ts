@@ -4,9 +4,10 @@ import type { ApiResponse } from './api-client.ts';
 /** Returns a short description of every header of a response that is missing or wrong. */
 export function wrongGeneralHeaders({ status, headers, body }: ApiResponse, { isMock = false, isDeclared = true }): string[] {
   const isProblem = status >= 400;
-  const containsKey = body?.data?.key !== undefined;
+  const isSecret = (data?: { key?: string; heartbeat_url?: string }) => Boolean(data?.key || data?.heartbeat_url);
+  const containsSecret = [body?.data].flat().some(isSecret);
   const expected: Record<string, RegExp> = {
-    'Cache-Control': isProblem || containsKey ? /^no-store$/ : /^private, no-cache$/,
+    'Cache-Control': isProblem || containsSecret ? /^no-store$/ : /^private, no-cache$/,
     'X-Content-Type-Options': /^nosniff$/,
     // A request with too many headers is rejected before it is read.
     ...(status !== 431 && { Vary: /^(?=.*\bAuthorization\b)(?=.*\bCookie\b)(?=.*\bOrigin\b)/ }),

@@ -50,6 +50,17 @@ const builders: Record<OperationId, RequestBuilder> = {
   updateMonitor: forMonitor,
   deleteMonitor: forMonitor,
   checkMonitor: forMonitor,
+  changeMonitors: async (sender, example) => ({
+    body: {
+      ...example,
+      ...('ids' in example && { ids: [await createMonitor(sender)] }),
+      ...('provider_id' in example && { provider_id: await createProvider(sender) }),
+    },
+  }),
+  getHeartbeat: forHeartbeat,
+  sendHeartbeat: forHeartbeat,
+  getHeartbeatFailure: forHeartbeat,
+  sendHeartbeatFailure: forHeartbeat,
   listIncidents: forMonitor,
   listNotifications: forMonitor,
   addNotification: async (sender, example) => ({
@@ -151,6 +162,11 @@ async function forWebsite(sender: Sender): Promise<RequestParts> {
 
 async function forMonitor(sender: Sender): Promise<RequestParts> {
   return { parameters: { id: await createMonitor(sender) } };
+}
+
+async function forHeartbeat({ user }: Sender): Promise<RequestParts> {
+  const { heartbeat_url: url } = dataOf(await user.api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } }));
+  return { parameters: { token: String(url).split('/').at(-1) ?? '' } };
 }
 
 async function forProvider(sender: Sender): Promise<RequestParts> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKey } from '../../src/auth/api-key.ts';
-import { redactKeys } from '../../src/telemetry/redact.ts';
+import { redactCredentials } from '../../src/telemetry/redact.ts';
 import type { Tracer } from '../../src/telemetry/tracing.ts';
 import { collectOutput } from '../support/process.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -41,7 +41,7 @@ describe('a request with a key in the wrong place', () => {
     for (const sent of [key, key.replace('_', '%5F')]) {
       const response = await fetch(`${service.url}${path}${sent}`, { method: 'DELETE', headers: await authorization() });
       const text = await response.text();
-      expect([response.status, JSON.parse(text).instance]).toEqual([expected, `${path}${redactKeys(sent)}`]);
+      expect([response.status, JSON.parse(text).instance]).toEqual([expected, `${path}${redactCredentials(sent)}`]);
       expect(text).not.toContain(key.slice(9));
     }
   });

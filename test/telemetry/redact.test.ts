@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { redactKeys } from '../../src/telemetry/redact.ts';
+import { redactCredentials } from '../../src/telemetry/redact.ts';
 
 const key = 'stkp_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp';
 const mask = 'stkp_0123****';
@@ -23,7 +23,7 @@ describe('keeps the first characters, which lists show as well, and hides the re
     ['a key of which only the end is encoded', `${key.slice(0, 9)}${encode(key.slice(9))}`, mask],
     ['a key in upper case that is encoded', encode(key.toUpperCase()), `${encode('STKP_0123')}****`],
   ])('%s', (_, text, redacted) => {
-    expect(redactKeys(text)).toBe(redacted);
+    expect(redactCredentials(text)).toBe(redacted);
   });
 });
 
@@ -35,6 +35,6 @@ describe('leaves alone', () => {
     ['percent signs without a key', '100 % of %25 and %zz'],
     ['a word that only begins like a key', 'stkp-0123456789'],
   ])('%s', (_, text) => {
-    expect(redactKeys(text)).toBe(text);
+    expect(redactCredentials(text)).toBe(text);
   });
 });

@@ -41,7 +41,7 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
       failures: state.failures,
       up: result.up,
       ms: result.responseTimeMs === undefined ? null : Math.max(1, Math.ceil(result.responseTimeMs)),
-      cause: result.up ? null : result.cause.slice(0, 1000),
+      cause: result.up ? null : result.cause.slice(0, 1000).toWellFormed(), // A cut character would make the JSON below invalid.
       code: result.up ? null : result.statusCode,
       age_ms: Math.max(0, Math.round(nowMs - startedMs)),
       tls_expires_at: result.certificate?.expiresAt.toISOString(),

@@ -81,7 +81,7 @@ export function dependsOnStored(body: UpdateBody): boolean {
 export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cipher }: SettingsDeps) {
   const { type = seen.type } = body;
   const isSameType = type === seen.type;
-  const url = body.url ?? (checkOf(type).passive ? null : seen.url);
+  const url = body.url ?? (checkOf(type).passive ? null : (seen.url ?? null));
   const isSameUrl = body.url === undefined || body.url === seen.url;
   const errors = [...(isSameType && isSameUrl ? [] : targetErrors(url, type, netAllowed)), ...typeErrors(body, type)];
   if (body.url === null && url !== null) errors.push(missingUrl);

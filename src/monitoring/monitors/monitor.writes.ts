@@ -24,10 +24,12 @@ export type MonitorSettings = Pick<
   settings: string;
 };
 
+const anyOf = (ids: number[]) => sql<number>`any (${ids}::bigint[])`;
+
 export const nextMonitorId = prepare(() => tables().selectNoFrom(sql<number>`nextval('monitors_id_seq')`.as('id')));
 
 /** A monitor that is created or changed is checked within 5 seconds. A random delay spreads the load. A passive one waits for a period. */
-function firstCheckAt({ interval_seconds: interval, grace_seconds: grace }: { interval_seconds: unknown; grace_seconds: unknown }) {
+function firstCheckAt(interval: unknown, grace: unknown) {
   return sql<Date>`app_now() + coalesce(${interval}::integer + ${grace}::integer, random() * 3) * interval '1 second'`;
 }
 
@@ -50,7 +52,7 @@ export const insertMonitor = prepare((given: { id: number | undefined; userId: n
     status: statusAfterReset(given.isActive),
     target_host: given.targetHost,
     grace_seconds: given.graceSeconds,
-    next_check_at: sql`case when ${given.isActive} then ${firstCheckAt({ interval_seconds: given.intervalSeconds, grace_seconds: given.graceSeconds })} end`,
+    next_check_at: sql`case when ${given.isActive} then ${firstCheckAt(given.intervalSeconds, given.graceSeconds)} end`,
   }),
 );
 
@@ -105,12 +107,10 @@ function update(given: Partial<MonitorSettings>) {
     tls_expires_at: sql`case when ${isOtherTarget} then null else tls_expires_at end`,
     tls_warnings: sql`case when ${isOtherTarget} then 0 else tls_warnings end`,
     state_version: sql`case when ${isReset} then state_version + 1 else state_version end`,
-    next_check_at: sql`case when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed)} end`,
+    next_check_at: sql`case when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
     claim_token: sql`case when ${isRescheduled} then null else claim_token end`,
   });
 }
-
-const anyOf = (ids: number[]) => sql<number>`any (${ids}::bigint[])`;
 
 /** Schedules the next check for now, unless the monitor is paused. */
 export const checkNow = prepare(({ id }: { id: number }) =>

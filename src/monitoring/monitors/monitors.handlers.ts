@@ -111,7 +111,7 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
       });
       const { body, ...result } = resultOf(monitor, caller);
       const summary = checkOf(monitor.type).describe({ ...monitor, url: monitor.url ?? '' });
-      return { ...result, body: { ...body, check: { summary } } };
+      return { ...result, body: { ...body, check: { summary } }, resource: body };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { downMessage, duration, recoveredMessage } from '../../../src/monitoring/alerts/alert-messages.ts';
+import { downMessage, recoveredMessage, tlsExpiringMessage } from '../../../src/monitoring/alerts/alert-messages.ts';
 
 const outage = {
   name: 'Shop',
@@ -23,20 +23,21 @@ test('a recovery message contains name, URL, duration and end', () => {
   });
 });
 
+test('a monitor without a URL has only its name', () => {
+  const job = { ...outage, url: null };
+  expect(downMessage(job).text).toBe('DOWN: Shop since 2026-11-09 03:00:05 UTC: HTTP 503');
+  expect(recoveredMessage(job).text).toBe('UP: Shop is back after 1 h 5 min, at 2026-11-09 04:05:05 UTC');
+});
+
 test.each([
-  [-5000, '0 s'],
-  [0, '0 s'],
-  [499, '0 s'],
-  [500, '1 s'],
-  [59_499, '59 s'],
-  [42_000, '42 s'],
-  [60_000, '1 min'],
-  [65_000, '1 min 5 s'],
-  [3_599_000, '59 min 59 s'],
-  [3_600_000, '1 h'],
-  [3_605_000, '1 h'],
-  [86_399_000, '23 h 59 min'],
-  [90_061_000, '1 d 1 h'],
-])('formats %i ms as %s', (ms, text) => {
-  expect(duration(ms)).toBe(text);
+  [-3, 'expires in 3 d'],
+  [0, 'has expired'],
+  [2, 'has expired'],
+])('a warning %i days after a certificate expires says that it %s', (days, text) => {
+  const expiresAt = new Date(Date.UTC(2026, 10, 9));
+  const now = new Date(expiresAt.getTime() + days * 86_400_000);
+  expect(tlsExpiringMessage({ name: 'Shop', url: 'https://shop.example', expiresAt, now })).toEqual({
+    subject: 'CERTIFICATE: Shop',
+    text: `CERTIFICATE: the TLS certificate of Shop (https://shop.example) ${text}, at 2026-11-09 00:00:00 UTC`,
+  });
 });

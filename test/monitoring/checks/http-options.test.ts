@@ -579,6 +579,7 @@ test.each<[string, object, (response: ServerResponse) => void]>([
 describe('describe', () => {
   const describeCheck = (options: object) =>
     httpCheck.describe({
+      intervalSeconds: 60,
       url: 'https://shop.example/',
       timeoutSeconds: 5,
       settings: httpOptions.merge({ ...options }, { monitor: plainTarget, stored: {}, isSameOrigin: false, cipher: testCipher }),

@@ -106,7 +106,7 @@ test('an error of the ping program after the timeout has no effect', async () =>
 });
 
 test('says what a check does', () => {
-  expect(pingCheck.describe({ url: 'https://shop.example/path', settings: {}, timeoutSeconds: 4 })).toBe(
+  expect(pingCheck.describe({ url: 'https://shop.example/path', settings: {}, intervalSeconds: 60, timeoutSeconds: 4 })).toBe(
     'Send 3 echo requests to shop.example and expect a reply within 4 s.',
   );
 });

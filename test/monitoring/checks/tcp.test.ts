@@ -144,7 +144,9 @@ describe('describe', () => {
     ['TCP://[2001:db8::1]:22', '[2001:db8::1]:22'],
     ['tcp://db.example.org:5432/', 'db.example.org:5432'],
   ])('says what a check of %s does', (url, shown) => {
-    expect(tcpCheck.describe({ url, settings: {}, timeoutSeconds: 3 })).toBe(`Open a TCP connection to ${shown} within 3 s.`);
+    expect(tcpCheck.describe({ url, settings: {}, intervalSeconds: 60, timeoutSeconds: 3 })).toBe(
+      `Open a TCP connection to ${shown} within 3 s.`,
+    );
   });
 });
 

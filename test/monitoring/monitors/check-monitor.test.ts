@@ -26,6 +26,10 @@ test('returns 202 with the current state and makes the monitor due', async () =>
   );
   const { status, headers, body } = await user.api.post(`${path}/check`);
   expect([status, headers.get('ETag'), body.data]).toEqual([202, etag, data]);
+  expect(body.check).toEqual({
+    summary: 'Send GET to https://shop.example.org/health, follow up to 5 redirects, and expect status 2xx within 10 s.',
+  });
+  expect((await user.api.get(path, { headers: { 'If-None-Match': etag } })).status).toBe(304);
   expect(await dueInSeconds(id)).toBeLessThanOrEqual(0);
 });
 

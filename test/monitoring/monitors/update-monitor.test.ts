@@ -103,7 +103,7 @@ describe('fields', () => {
     [{ friendly_name: null }, 'must be a string'],
     [{ friendly_name: '' }, 'must have at least 1 character'],
     [{ friendly_name: ' \u3000' }, 'must contain a character other than spaces, and no control characters'],
-    [{ url: null }, 'must be a string'],
+    [{ url: null }, 'is required'],
     [{ url: '' }, 'must have at least 1 character'],
     [{ type: null }, `must be one of ${monitorTypes.join(', ')}`],
     [{ type: '' }, `must be one of ${monitorTypes.join(', ')}`],

@@ -6,7 +6,6 @@ import type { Channels } from '../../../src/monitoring/channels/registry.ts';
 import {
   decryptSettings,
   type Fields,
-  locationOf,
   maskedSettings,
   newSettings,
   rejectFieldsOfOtherTypes,
@@ -138,7 +137,8 @@ describe('stored settings', () => {
   });
 
   test('bind a secret to its user, its row and its field, which stay the same in later versions', () => {
-    expect(locationOf(owner, 'token')).toEqual({ userId: 3, table: 'providers', row: 7, field: 'token' });
+    const { encrypted } = stored().token as { encrypted: string };
+    expect(cipher.decrypt(encrypted, { userId: 3, table: 'providers', row: 7, field: 'token' })).toBe('secret-1234');
   });
 });
 

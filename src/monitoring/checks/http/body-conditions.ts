@@ -6,7 +6,7 @@ type Conditions = Pick<HttpOptions, 'body_contains' | 'body_not_contains' | 'jso
 
 const searchedBytes = 1024 * 1024;
 /** A larger document could block the process for more than 50 ms. */
-const maxJsonBytes = 256 * 1024;
+const maxJsonBytes = 128 * 1024;
 /** Decoding and searching more at once could block it as well. */
 const pieceBytes = 64 * 1024;
 
@@ -21,8 +21,8 @@ export async function bodyFailure(
   { headers, body }: { headers: IncomingHttpHeaders; body: Buffer },
   { body_contains: wanted, body_not_contains: unwanted, json }: Conditions,
 ): Promise<string | undefined> {
-  const encoding = headers['content-encoding'];
-  if (encoding && encoding !== 'identity') return `the body is compressed, although that was not asked for, and cannot be searched`;
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') return 'the body is compressed, although that was not asked for, and cannot be searched';
   const texts = [wanted, unwanted].filter((text) => text !== null);
   const found = texts.length > 0 ? await findTexts(body, charsetOf(headers), texts) : new Set();
   if (wanted !== null && !found.has(wanted)) return `the body does not contain ${JSON.stringify(wanted)}`;

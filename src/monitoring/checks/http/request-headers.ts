@@ -89,7 +89,7 @@ function locationOf({ userId, id }: Owner, name: string): SecretLocation {
 const mask = /^\*{4}.{0,4}$/s;
 const shownCharacters = 4;
 /** The end of a shorter secret would reveal too much of it. */
-const shortSecret = 12;
+const shortSecret = 20;
 
 function toMask(secret: string): string {
   return `****${secret.length < shortSecret ? '' : secret.slice(-shownCharacters)}`;

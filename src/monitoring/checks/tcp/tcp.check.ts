@@ -1,4 +1,5 @@
 import { hostError } from '../../../net/addresses.ts';
+import { NetworkError } from '../../../net/network-error.ts';
 import { openTcpConnection } from '../../../net/tcp-connection.ts';
 import type { MonitorCheck } from '../check.ts';
 import { classifyFailure } from '../local-failure.ts';
@@ -14,13 +15,15 @@ export const tcpCheck: MonitorCheck = {
 
   hostOf: (target) => tcpUrl(target)?.hostname.replace(/\.$/, '') ?? '',
 
-  describe: ({ url, timeoutSeconds }) => `Open a TCP connection to ${url.slice('tcp://'.length)} within ${timeoutSeconds} s.`,
+  describe: ({ url, timeoutSeconds }) => `Open a TCP connection to ${url.replace(/^tcp:\/\/|\/$/gi, '')} within ${timeoutSeconds} s.`,
 
   /** Reports up if the connection opens. */
   async run({ url, timeoutSeconds }, { net }) {
     const start = performance.now();
     try {
-      await openTcpConnection(tcpUrl(url) ?? new URL(url), timeoutSeconds * 1000, net);
+      const address = tcpUrl(url);
+      if (!address) throw new NetworkError('protocol', 'the URL is not a TCP address');
+      await openTcpConnection(address, timeoutSeconds * 1000, net);
       return { up: true, responseTimeMs: performance.now() - start };
     } catch (error) {
       return classifyFailure(error);
