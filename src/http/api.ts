@@ -93,7 +93,7 @@ function writeResponse(ctx: Context, operation: Operation, result: AnyResult, { 
   if (sessionToken !== undefined) sessionCookie.write(ctx, sessionToken);
   if (location !== undefined) ctx.res.setHeader('Location', pathOf(publicUrl) + location);
   if (replayed) ctx.res.setHeader('Idempotent-Replayed', 'true');
-  if (version !== undefined || operation.method === 'GET') {
+  if (version !== undefined || (operation.method === 'GET' && !operation.hasTokenInPath)) {
     const etag = etagOf(result.resource === undefined ? body : JSON.stringify(result.resource), version);
     ctx.res.setHeader('ETag', etag);
     if (operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag)) {

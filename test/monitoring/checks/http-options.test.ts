@@ -382,16 +382,16 @@ describe('json', () => {
 
   const padded = (bytes: number) => JSON.stringify({ status: 'ok', padding: '' }).padEnd(bytes);
 
-  test('parses a body of 256 KiB, and not a longer one', async () => {
+  test('parses a body of 128 KiB, and not a longer one', async () => {
     const json = { pointer: '/status', equals: 'ok' };
-    expect(await checkResponse({ json }, padded(256 * 1024))).toEqual(up);
-    const cause = 'the body is longer than 256 KiB, and is not parsed as JSON';
-    expect(await checkResponse({ json }, padded(256 * 1024 + 1))).toEqual(down(cause));
+    expect(await checkResponse({ json }, padded(128 * 1024))).toEqual(up);
+    const cause = 'the body is longer than 128 KiB, and is not parsed as JSON';
+    expect(await checkResponse({ json }, padded(128 * 1024 + 1))).toEqual(down(cause));
     expect(await checkResponse({ json, body_contains: 'ok' }, padded(2 * mebibyte))).toEqual(down(cause));
   });
 
   test('a document of many levels is no problem', async () => {
-    const levels = 120_000;
+    const levels = 60_000;
     const body = '['.repeat(levels) + ']'.repeat(levels);
     expect(await checkResponse({ json: { pointer: '/0/0/0/1', equals: 1 } }, body)).toMatchObject({ up: false });
   });
@@ -450,19 +450,19 @@ describe('verify_tls', () => {
     ['expired', () => unknown.issue('127.0.0.1', past), 'TLS certificate expired on 2026-01-31'],
   ])('false accepts a certificate that is %s, and true does not', async (_, issue, cause) => {
     const url = await startHttps(await issue());
-    expect(await checkHttp(url, net, { verify_tls: false })).toEqual(up);
+    expect(await checkHttp(url, net, { verify_tls: false })).toMatchObject(up);
     for (const options of [{ verify_tls: true }, {}]) expect(await checkHttp(url, net, options)).toMatchObject({ up: false, cause });
   });
 
   test('false accepts a self-signed certificate over HTTP/2, and true does not', async () => {
     const url = await startHttp2(unknown);
-    expect(await checkHttp(url, net, { verify_tls: false })).toEqual(up);
+    expect(await checkHttp(url, net, { verify_tls: false })).toMatchObject(up);
     expect(await checkHttp(url, net)).toMatchObject({ up: false, cause: 'TLS certificate is self-signed' });
   });
 
   test('applies to the targets of redirects', async () => {
     target.script = scripts.redirect(await startHttps(unknown));
-    expect(await checkHttp(target.url, net, { verify_tls: false })).toEqual(up);
+    expect(await checkHttp(target.url, net, { verify_tls: false })).toMatchObject(up);
     expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: 'TLS certificate is self-signed' });
   });
 

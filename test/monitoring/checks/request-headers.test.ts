@@ -38,8 +38,8 @@ describe('a secret header', () => {
 
   test.each([
     ['a', '****'],
-    ['elevenchars', '****'],
-    ['twelve chars', '****hars'],
+    ['nineteen characters', '****'],
+    ['with 20 characters..', '****rs..'],
   ])('with the value %s is shown as %s', (value, shown) => {
     expect(shownHeaders(merge({ headers: [{ name: 'X-Key', value }] }))).toEqual([{ name: 'X-Key', value: shown, secret: true }]);
   });
@@ -85,8 +85,8 @@ describe('a secret header', () => {
     ['Accept', true],
     ['X-Key', false],
   ])('can be chosen: %s with secret %s', (name, secret) => {
-    const value = secret ? '****alue' : 'some long value';
-    expect(shownHeaders(merge({ headers: [{ name, value: 'some long value', secret }] }))).toEqual([{ name, value, secret }]);
+    const value = secret ? '****alue' : 'some very long value';
+    expect(shownHeaders(merge({ headers: [{ name, value: 'some very long value', secret }] }))).toEqual([{ name, value, secret }]);
   });
 
   test('is not in lists, and neither are the other headers and the body', () => {
@@ -259,6 +259,7 @@ describe('options', () => {
     json: null,
     follow_redirects: true,
     verify_tls: true,
+    tls_warning_days: 14,
   };
 
   test('with their default values are not stored', () => {

@@ -21,7 +21,7 @@ export async function bodyFailure(
   { headers, body }: { headers: IncomingHttpHeaders; body: Buffer },
   { body_contains: wanted, body_not_contains: unwanted, json }: Conditions,
 ): Promise<string | undefined> {
-  const encoding = headers['content-encoding'] ?? 'identity';
+  const encoding = headers['content-encoding'] || 'identity';
   if (encoding.toLowerCase() !== 'identity') return 'the body is compressed, although that was not asked for, and cannot be searched';
   const texts = [wanted, unwanted].filter((text) => text !== null);
   const found = texts.length > 0 ? await findTexts(body, charsetOf(headers), texts) : new Set();
