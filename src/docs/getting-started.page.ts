@@ -16,6 +16,7 @@ ${languages.map(
 ${createSteps(publicUrl).map(renderStep)}
 <h2>Next steps</h2>
 <ul>
+<li>Find a recipe for what you want to monitor: <a href="recipes">what can be monitored</a>.</li>
 <li>See every operation in the API reference: <a href="websites">website registry</a>, <a href="monitoring">monitoring</a>. You can try each one there.</li>
 <li>If a request is rejected, the <code>type</code> of the problem is the URL of a page that explains it. There is a <a href="problems">list of all problems</a>.</li>
 <li>Generate a client in your language from the OpenAPI documents: <a href="../openapi/websites.yaml">website registry</a>,

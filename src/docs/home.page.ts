@@ -7,13 +7,15 @@ export function renderHomePage(): Html {
     path: '/docs',
     body: html`<section class="hero">
 <h1>Monitor your websites</h1>
-<p>Two HTTP APIs, one API key: register the websites whose traffic you track, monitor URLs and hosts, and get an alert when one
-of them goes down.</p>
+<p>Two HTTP APIs, one API key: register the websites whose traffic you track, monitor pages, APIs, hosts, ports and scheduled jobs,
+and get an alert when one of them goes down.</p>
 <p><a class="button" href="docs/getting-started">Get started</a></p>
 </section>
 <div class="cards">
 <a class="card" href="docs/getting-started"><h2>Getting started</h2>
 <p>From the first API key to the first alert, with curl, TypeScript or Python.</p></a>
+<a class="card" href="docs/recipes"><h2>What can be monitored</h2>
+<p>A recipe for each: login page, API with a token, GraphQL, certificate, database port, cron job, backup job.</p></a>
 <a class="card" href="docs/websites"><h2>Website registry</h2>
 <p>Reference for the API at <code>/api/v1</code>. You can try every operation on this server.</p></a>
 <a class="card" href="docs/monitoring"><h2>Monitoring</h2>

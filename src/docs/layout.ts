@@ -11,6 +11,7 @@ export interface Page {
 
 const sections = [
   ['/docs/getting-started', 'Getting started'],
+  ['/docs/recipes', 'What can be monitored'],
   ['/docs/websites', 'Website registry'],
   ['/docs/monitoring', 'Monitoring'],
   ['/docs/problems', 'Problems'],

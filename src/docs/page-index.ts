@@ -2,6 +2,7 @@ import { type Asset, createHtmlAsset } from './asset-store.ts';
 import { renderGettingStartedPage } from './getting-started.page.ts';
 import { renderHomePage } from './home.page.ts';
 import { createProblemAssets } from './problems.page.ts';
+import { renderRecipesPage } from './recipes.page.ts';
 import { renderMonitoringPage, renderWebsitesPage } from './reference.page.ts';
 import { createSpecAssets } from './specs.ts';
 import { createStaticAssets } from './static-assets.ts';
@@ -11,6 +12,7 @@ export function createPageIndex(publicUrl: string): Map<string, Asset> {
   return new Map([
     ['/docs', createHtmlAsset(() => renderHomePage())],
     ['/docs/getting-started', createHtmlAsset(() => renderGettingStartedPage(publicUrl))],
+    ['/docs/recipes', createHtmlAsset(() => renderRecipesPage(publicUrl))],
     ['/docs/websites', createHtmlAsset(() => renderWebsitesPage())],
     ['/docs/monitoring', createHtmlAsset(() => renderMonitoringPage())],
     ...createProblemAssets(publicUrl),

@@ -6,11 +6,14 @@ type Item = Record<string, unknown>;
 
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
+/** The names of fields that contain a time in the future. */
+const isInFuture = /(expires_at|until)$/;
+
 /** Shifts all times in the examples by the same amount, so that the latest event happened just now. */
 export function shiftTimesToNow(documents: object[], nowMs: number): object[] {
   let latestMs = 0;
   const text = JSON.stringify(documents, (key, value) => {
-    if (typeof value === 'string' && timestamp.test(value) && key !== 'expires_at') latestMs = Math.max(latestMs, Date.parse(value));
+    if (typeof value === 'string' && timestamp.test(value) && !isInFuture.test(key)) latestMs = Math.max(latestMs, Date.parse(value));
     return value;
   });
   return JSON.parse(text, (_, value) =>

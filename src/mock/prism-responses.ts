@@ -67,11 +67,21 @@ function writeSuccess(ctx: Context, operation: Operation, input: AnyInput, { sta
   const { ETag: etag } = headers;
   if (etag !== undefined) requireETag(input.header['if-match'], etag);
   const isUnchanged = etag !== undefined && operation.method === 'GET' && matchesETag(ctx.headers['if-none-match'], etag);
-  const adapted = adaptToRequest(body, input) as { data?: { id?: number; key?: string } };
+  const adapted = adaptToRequest(body, input) as { data?: AnyItem };
   ctx.status = isUnchanged ? 304 : statusCode;
-  ctx.set('Cache-Control', adapted.data?.key === undefined ? 'private, no-cache' : 'no-store');
+  ctx.set('Cache-Control', containsSecret(adapted.data) ? 'no-store' : 'private, no-cache');
   setHeaders(ctx, { ...headers, ...(headers.Location && { Location: headers.Location.replace(/\d+$/, `${adapted.data?.id}`) }) });
   if (!isUnchanged) writeBody(ctx, adapted, 'application/json');
+}
+
+interface AnyItem {
+  id?: number;
+  key?: string;
+  heartbeat_url?: string | null;
+}
+
+function containsSecret(data: AnyItem | AnyItem[] | undefined): boolean {
+  return [data].flat().some((item) => Boolean(item?.key || item?.heartbeat_url));
 }
 
 /** Writes an error or a 304 that the client asked for with Prefer. */

@@ -1,6 +1,8 @@
 import type { ApiClient } from '../support/api-client.ts';
 
 export const password = 'correct horse battery';
+/** The token of a heartbeat monitor that exists before the first request. */
+export const heartbeatToken = 'a'.repeat(32);
 
 export interface Sample {
   status: number;
@@ -98,6 +100,18 @@ export const samples: Sample[] = [
   sample(304, 'listMonitors', 'GET /api/monitors', { headers: { 'If-None-Match': '*' } }),
   sample(415, 'updateMonitor', 'PUT /api/monitors/1', { form: { friendly_name: 'Shop' } }),
   sample(202, 'checkMonitor', 'POST /api/monitors/1/check'),
+  sample(200, 'changeMonitors', 'POST /api/monitors/bulk', { json: { ids: [1], action: 'add_tags', tags: ['shop'] } }),
+  sample(422, 'changeMonitors', 'POST /api/monitors/bulk', { json: { ids: [1], tag: 'shop', action: 'pause' } }),
+  sample(422, 'createMonitor', 'POST /api/monitors', { json: { friendly_name: 'Job', url: 'https://example.com', type: 'heartbeat' } }),
+  sample(422, 'createMonitor', 'POST /api/monitors', {
+    json: { friendly_name: 'Shop', url: 'https://example.com', http: { headers: [{ name: 'Host', value: 'example.org' }] } },
+  }),
+  sample(200, 'getHeartbeat', `GET /api/heartbeats/${heartbeatToken}`, {}, 'anonymous'),
+  sample(200, 'getHeartbeat', `HEAD /api/heartbeats/${heartbeatToken}`, {}, 'anonymous'),
+  sample(200, 'sendHeartbeat', `POST /api/heartbeats/${heartbeatToken}`, { headers: { Origin: 'https://other.example' } }, 'anonymous'),
+  sample(200, 'getHeartbeatFailure', `GET /api/heartbeats/${heartbeatToken}/fail`, {}, 'anonymous'),
+  sample(200, 'sendHeartbeatFailure', `POST /api/heartbeats/${heartbeatToken}/fail`, { raw: 'exit 1' }, 'anonymous'),
+  sample(405, '', `PUT /api/heartbeats/${heartbeatToken}`, {}, 'anonymous'),
   sample(200, 'listIncidents', 'GET /api/monitors/1/incidents?window=30d'),
   sample(422, 'listIncidents', 'GET /api/monitors/1/incidents?window=often'),
 

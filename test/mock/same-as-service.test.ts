@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import monitoring from '../../generated/monitoring.json' with { type: 'json' };
 import websites from '../../generated/websites.json' with { type: 'json' };
 import { readConfig } from '../../src/config/config.ts';
+import { hashToken } from '../../src/monitoring/checks/heartbeat/heartbeat.options.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { type RunningMock, startMock } from '../support/mock.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { password, type Sample, samples } from './requests.ts';
+import { heartbeatToken, password, type Sample, samples } from './requests.ts';
 
 let mail: MailServer;
 let service: TestService;
@@ -19,6 +20,12 @@ beforeAll(async () => {
   const { delivery } = readConfig({ SMTP_URL: `smtp://${mail.host}`, MAIL_FROM: 'alerts@sitekeeper.example' });
   [service, mock] = await Promise.all([startService({ signupOpen: true, delivery }), startMock()]);
   const user = await service.createUser(password);
+  await service.database.asUser(user.id, (em) =>
+    em.execute(
+      `insert into monitors (id, user_id, friendly_name, type, grace_seconds, settings) values (1000, ?, 'Job', 'heartbeat', 60, ?::jsonb)`,
+      [user.id, JSON.stringify({ token: { hash: hashToken(heartbeatToken) } })],
+    ),
+  );
   const { headers } = await service.anonymous.post('/api/session', { json: { email: user.email, password } });
   const cookie = headers.get('Set-Cookie')?.split(';')[0] ?? '';
   serviceClients = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), anonymous: service.anonymous };

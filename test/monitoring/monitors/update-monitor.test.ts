@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { checkNow } from '../../../src/monitoring/monitors/monitor.writes.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { etag as etagOf, ifMatch } from '../../support/etags.ts';
@@ -231,6 +231,28 @@ describe('state', () => {
 });
 
 describe('conditional writes', () => {
+  test('validates a url again if the type changes between its validation and the write', async () => {
+    const { id, path } = await createMonitor(user, { type: 'ping', url: 'router.example.org' });
+    const { query } = service.database;
+    onTestFinished(() => {
+      service.database.query = query;
+    });
+    // The type changes after the handler has read the monitor.
+    service.database.query =
+      (userId) =>
+      async (...statements) => {
+        const isUpdate = statements.some(({ text }) => text.startsWith('update "monitors"'));
+        if (isUpdate) {
+          service.database.query = query;
+          await execute(`update monitors set type = 'http', url = 'https://shop.example.org/', version = version + 1 where id = ?`, [id]);
+        }
+        return query.call(service.database, userId)(...statements);
+      };
+    const { status, body } = await user.api.put(path, { json: { url: 'other.example.org' } });
+    expect([status, body.errors[0].pointer]).toEqual([422, '/url']);
+    expect((await user.api.get(path)).body.data).toMatchObject({ type: 'http', url: 'https://shop.example.org/' });
+  });
+
   test('schedules no check of a monitor that was paused in the meantime', async () => {
     const { id } = await createMonitor(user, { is_active: false });
     expect(await service.database.query(user.id)(checkNow({ id }))).toEqual([[]]);

@@ -221,13 +221,13 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'pausing a monitor cancels the alerts of all monitors',
-      find: ".where('m.id', '=', monitorId)",
-      replace: ".where('m.id', '<>', monitorId * 0)",
+      find: ".where('m.id', '=', sql<number>`any (${ids}::bigint[])`)",
+      replace: ".where('m.id', '<>', sql<number>`all (${ids}::bigint[])`)",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > other monitors alone'],
     },
     {
       title: 'renaming a monitor cancels its alerts',
-      find: "\n    .where(sql<boolean>`m.status in ('pending', 'paused')`);",
+      find: '\n    .where(hasNoIncident);',
       replace: ';',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > renaming it cancels nothing'],
     },

@@ -228,11 +228,12 @@ export const authFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/accounts/users.ts', tests: ['test/accounts/set-password.test.ts'] }, [
     { title: "an operator's password reset leaves sessions alive", find: '    await em.nativeDelete(SessionEntity, {});\n', replace: '' },
+  ]),
+  ...faultsIn({ file: 'src/db/repeat-after-deadlock.ts', tests: ['test/db/repeat-after-deadlock.test.ts'] }, [
     {
       title: 'a deadlock keeps an account from being deleted',
-      find: 'if (!(error instanceof RetryLaterError) || attempt === maxAttempts) throw error;',
+      find: 'if (!(error instanceof RetryLaterError) || error instanceof DatabaseOutage || attempt === maxAttempts) throw error;',
       replace: 'throw error;',
-      tests: ['test/accounts/users.test.ts'],
     },
   ]),
   ...faultsIn({ file: 'src/accounts/sessions.handlers.ts', tests: ['test/accounts/change-password.test.ts'] }, [
@@ -370,7 +371,7 @@ export const authFaults: Fault[] = [
       find: "  await em.nativeDelete(ApiKeyEntity, { expiresAt: { $lte: raw('app_now()') } });\n",
       replace: '',
     },
-    { title: 'an expiry in the past is accepted', find: 'return ms > nowMs ? undefined :', replace: 'return ms > 0 ? undefined :' },
+    { title: 'an expiry in the past is accepted', find: 'expiresAt.getTime() > nowMs', replace: 'nowMs > 0' },
     {
       title: 'only direct descendants of a key count',
       find: ".innerJoin('api_keys as k', 'k.created_by', 'descendants.id')",

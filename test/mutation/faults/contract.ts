@@ -18,7 +18,11 @@ export const contractFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'generated/monitoring.json', tests: ['test/monitoring/monitors/create-monitor.test.ts'] }, [
-    { title: 'the contract has no longest interval', find: '"maximum": 86400,\n            "default": 60,', replace: '"default": 60,' },
+    {
+      title: 'the contract has no longest interval',
+      find: '"minimum": 30,\n            "maximum": 86400,\n            "default": 60,',
+      replace: '"minimum": 30,\n            "default": 60,',
+    },
     {
       title: 'the contract allows unknown fields of a monitor',
       find: '"additionalProperties": false,\n        "description": "The settings of a new monitor."',

@@ -14,13 +14,13 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: claim }, [
     {
       title: 'a claimed monitor stays due, so that a second process claims it as well',
-      find: "then ${now} + ${sql.lit(leaseSeconds)} * interval '1 second' end`",
+      find: "then ${now} + (m.timeout_seconds + ${sql.lit(leaseMarginSeconds)}) * interval '1 second' end`",
       replace: 'then ${now} end`',
     },
     {
       title: 'the claim of a process that died expires after five minutes',
-      find: 'export const leaseSeconds = 30;',
-      replace: 'export const leaseSeconds = 300;',
+      find: 'const leaseMarginSeconds = 20;',
+      replace: 'const leaseMarginSeconds = 290;',
     },
     {
       title: 'the monitors of a host with many silent ones never go down',
@@ -238,14 +238,14 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'after a suspension every overdue monitor is checked at once',
-      find: '.set({ next_check_at: nextTurn(atMostAMinute) })',
+      find: '.set({ next_check_at: turnAfterInterruption })',
       replace: '.set({ next_check_at: sql`app_now()` })',
       tests: claim,
     },
     {
       title: 'when the network is back, every monitor is checked at once',
-      find: 'case when r.waits_for_turn then ${nextTurn(atMostAMinute)}',
-      replace: 'case when false then ${nextTurn(atMostAMinute)}',
+      find: 'case when r.waits_for_turn then ${turnAfterInterruption}',
+      replace: 'case when false then ${turnAfterInterruption}',
       tests: noNetwork,
     },
     {
@@ -443,14 +443,14 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'a check that never ends occupies its slot forever',
-      find: 'if (claimedMs < deadline) this.#abandon(',
+      find: 'if (performance.now() > claimedMs + leaseMs(claim)) this.#abandon(',
       replace: 'if (false) this.#abandon(',
       tests: ['test/monitoring/engine/local-failures.test.ts > never ends'],
     },
     {
       title: 'the result of a check that ran while the process was suspended is recorded',
-      find: 'Math.max(this.#suspension.resumedAtMs(), performance.now() - leaseMs)',
-      replace: 'performance.now() - leaseMs',
+      find: 'Math.max(resumedMs, performance.now() - leaseMs(claim))',
+      replace: 'Math.max(resumedMs * 0, performance.now() - leaseMs(claim))',
       tests: ['test/monitoring/engine/local-failures.test.ts > a worker that was suspended'],
     },
     {

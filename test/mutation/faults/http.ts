@@ -22,7 +22,7 @@ export const httpFaults: Fault[] = [
     { title: 'a cache can give the response of one user to another', find: "'Authorization, Cookie, Origin'", replace: "'Origin'" },
     {
       title: 'a page of another origin can change data with a session',
-      find: "if (operation.method === 'GET' || caller.key || isSameOrigin(ctx, publicUrl)) return;",
+      find: "if (operation.method === 'GET' || operation.hasTokenInPath || caller.key || isSameOrigin(ctx, publicUrl)) return;",
       replace: 'if (caller) return;',
       tests: sameOrigin,
     },

@@ -16,51 +16,54 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'a new URL keeps the status of the old one',
-      find: '(${changed.url}, ${changed.type}, ${changed.settings}, ${changed.is_active})\n    is distinct from (url, type, settings, is_active)',
-      replace: '(${changed.type}, ${changed.settings}, ${changed.is_active})\n    is distinct from (type, settings, is_active)',
+      find: '(${isOtherTarget} or (',
+      replace: '(${isOtherTarget} and false or (',
     },
-    { title: 'a paused monitor stays scheduled', find: 'when ${changed.is_active} then ${soon} end`,', replace: 'else ${soon} end`,' },
+    {
+      title: 'a paused monitor stays scheduled',
+      find: 'when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,',
+      replace: 'else ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,',
+    },
     {
       title: 'the error of the old URL is shown for the new one',
       find: 'last_error: sql`case when ${isReset} then null else last_error end`,',
       replace: 'last_error: sql`last_error`,',
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/after-reset.ts', tests: updateMonitor }, [
     {
       title: 'the open incident of a monitor that was repointed stays open',
-      find: '.set({ resolved_at: sql`greatest(app_now(), started_at)` })',
+      find: '.set({ resolved_at: sql`greatest(app_now(), i.started_at)` })',
       replace: '.set({ resolved_at: null })',
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitors.handlers.ts', tests: updateMonitor }, [
     {
       title: 'the target of an update can change between its validation and the write',
-      find: '.where(sql<boolean>`(url, type) = (coalesce(${given.seenUrl}, url), coalesce(${given.seenType}, type))`)',
-      replace: '.where(sql<boolean>`(${given.seenUrl}::text is null or ${given.seenType}::text is null or true)`)',
-    },
-  ]),
-  ...faultsIn({ file: 'src/monitoring/monitors/monitors.handlers.ts', tests: ['test/monitoring/monitors/check-monitor.test.ts'] }, [
-    {
-      title: 'an update can point a monitor at a private address',
-      find: '...(isSame ? [] : targetErrors(url, type, netAllowed))',
-      replace: '...(isSame ? [] : [])',
-      tests: updateMonitor,
+      find: '{ versions: [seen.version], ...changedTarget(',
+      replace: '{ versions, ...changedTarget(',
     },
     {
       title: 'engines are not told of a new monitor',
-      find: 'maximum: maxMonitors }, insert, wakeEngine({}));',
-      replace: 'maximum: maxMonitors }, insert);',
+      find: 'maximum: maxMonitors }, insert, wakeEngine({}))',
+      replace: 'maximum: maxMonitors }, insert)',
       tests: ['test/monitoring/engine/wake.test.ts > creates a monitor'],
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: updateMonitor }, [
     {
-      title: 'the filter by status is ignored',
-      find: 'or status = ${given.status})',
-      replace: 'or status is not null)',
-      tests: ['test/monitoring/monitors/list-monitors.test.ts'],
+      title: 'an update can point a monitor at a private address',
+      find: '...(isSameType && isSameUrl ? [] : targetErrors(url, type, netAllowed))',
+      replace: '...(isSameType && isSameUrl ? [] : [])',
     },
     {
       title: 'the host of a changed URL is not stored, so that its checks count for the old host',
-      find: '    targetHost: checkOf(type).hostOf(url),\n    ...(settings',
-      replace: '    ...(settings',
-      tests: updateMonitor,
+      find: "    targetHost: url === null ? '' : hostOf(url),\n",
+      replace: "    targetHost: url === null ? hostOf('') : '',\n",
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitor.list.ts', tests: ['test/monitoring/monitors/list-monitors.test.ts'] }, [
+    { title: 'the filter by status is ignored', find: 'or status = ${given.status})', replace: 'or status is not null)' },
   ]),
   ...faultsIn({ file: 'src/monitoring/providers/providers.handlers.ts', tests: updateProvider }, [
     {
