@@ -64,7 +64,7 @@ export const mistakes: Mistake[] = [
     status: 403,
     code: 'cross_origin',
     part: 'credentials',
-    isPossible: ({ method }) => method !== 'GET',
+    isPossible: ({ method, responses }) => method !== 'GET' && '403' in responses,
     make(draft) {
       if (draft.operation.credentials.includes('bearerKey')) draft.caller = 'session';
       draft.request.headers['Sec-Fetch-Site'] = 'cross-site';
