@@ -38,16 +38,65 @@ const { schemas: websiteSchemas } = (dereference(bundles.websites) as { componen
 const { schemas } = (dereference(bundles.monitoring) as { components: { schemas: Record<string, Schema> } }).components;
 const masked = (field: string) => (value: unknown) => ({ [field]: `****${String(value).slice(-4)}` });
 const readOnly = ['id', 'created_at', 'updated_at'];
+const monitorReadOnly = [
+  ...readOnly,
+  'status',
+  'heartbeat_url',
+  'tls_expires_at',
+  'last_checked_at',
+  'last_response_time_ms',
+  'last_error',
+];
+
+/** All options of an http check. Each differs from its default. */
+const allOptions = {
+  method: 'POST',
+  headers: [
+    { name: 'Authorization', value: 'Bearer example-token-1234567890', secret: true },
+    { name: 'Accept', value: 'text/plain', secret: false },
+  ],
+  body: '{"dry_run":true}',
+  expected_status: ['200', '301-308', '4xx'],
+  body_contains: 'ready',
+  body_not_contains: 'error',
+  json: { pointer: '/status', equals: 'ok' },
+  follow_redirects: false,
+  verify_tls: false,
+  tls_warning_days: 30,
+};
+const otherOptions = {
+  ...allOptions,
+  method: 'PUT',
+  headers: [],
+  body: 'x',
+  expected_status: ['204'],
+  body_contains: 'up',
+  body_not_contains: null,
+  json: { pointer: '', equals: null },
+  tls_warning_days: null,
+};
+
+function shownOptions({ headers, ...options }: typeof allOptions) {
+  return { ...options, headers: headers.map(({ value, ...header }) => ({ ...header, value: header.secret ? '****7890' : value })) };
+}
+
+/** The part of a schema that has these fields. */
+function ownFields(schema: Schema | undefined, ...names: string[]): Schema {
+  const own = Object.entries(schema?.properties ?? {}).filter(([name]) => names.includes(name));
+  return { properties: Object.fromEntries(own) };
+}
 
 let service: TestService;
 let user: TestUser;
 let monitorId: number;
+let websiteId: number;
 
 beforeAll(async () => {
   service = await startService();
   user = await service.createUser();
   const { body } = await user.api.post('/api/monitors', { json: { friendly_name: 'Shop', url: 'https://shop.example' } });
   monitorId = body.data.id;
+  websiteId = (await user.api.post('/api/v1/websites', { form: { domain: 'shop.example' } })).body.data.id;
 });
 afterAll(() => service.stop());
 
@@ -107,11 +156,36 @@ const resources: Record<string, Resource> = {
     samples: {
       friendly_name: ['Checkout', 'Cart'],
       url: ['https://checkout.example/health', 'https://cart.example/'],
-      type: ['ping', 'http'],
+      type: ['http', 'ping'],
+      http: [otherOptions, allOptions],
       interval: [300, 3600],
+      timeout_seconds: [1, 30],
+      confirmations: [0, 5],
       is_active: [false, true],
+      tags: [['production', 'team-web'], ['staging']],
+      get website_id(): [number, null] {
+        return [websiteId, null];
+      },
+      maintenance_until: ['2099-12-31T23:00:00.000Z', '2098-01-01T00:00:00.000Z'],
     },
-    unchanging: [...readOnly, 'status', 'last_checked_at', 'last_response_time_ms', 'last_error'],
+    shown: {
+      http: (sent) => ({ http: shownOptions(sent as typeof allOptions) }),
+      // Its options belong to the old type.
+      type: (type) => ({ type, ...(type !== 'http' && { http: undefined }) }),
+    },
+    unchanging: [...monitorReadOnly, 'heartbeat'],
+  },
+  'heartbeat monitor': {
+    collection: '/api/monitors',
+    create: ownFields(schemas.MonitorCreate, 'type', 'heartbeat', 'interval'),
+    update: ownFields(schemas.MonitorUpdate, 'type', 'heartbeat', 'interval'),
+    format: 'json',
+    required: (turn) => ({ friendly_name: `H${turn}`, type: 'heartbeat' }),
+    samples: {
+      type: ['heartbeat', 'heartbeat'],
+      heartbeat: [{ grace_seconds: 0 }, { grace_seconds: 86_400 }],
+      interval: [300, 3600],
+    },
   },
   'e-mail provider': provider('email', (turn) => ({ recipient_email: `ops-${turn}@example.com` }), {
     recipient_email: ['a@example.com', 'b@example.com'],
@@ -161,7 +235,7 @@ describe.each(Object.entries(resources))('%s', (_, resource) => {
     return created;
   }
 
-  const createFields = Object.keys(create.properties ?? {});
+  const createFields = Object.keys(create.properties ?? {}).filter((field) => !unchanging.includes(field));
   const updateFields = Object.keys(update?.properties ?? {}).filter((field) => !unchanging.includes(field));
 
   test('has samples of every field', () => {
@@ -220,7 +294,7 @@ test('every provider type is covered', () => {
 test('every operation that stores fields is covered', () => {
   const withBody = Object.values(operations).filter(({ body }) => body);
   /** Those that store nothing that can be read back. */
-  const others = ['verifyWebsitePassword', 'createSession', 'changePassword', 'createUser', 'removeNotification'];
+  const others = ['verifyWebsitePassword', 'createSession', 'changePassword', 'createUser', 'removeNotification', 'changeMonitors'];
   const covered = ['createWebsite', 'updateWebsite', 'putWebsite', 'createMonitor', 'updateMonitor', 'createProvider', 'updateProvider'];
   expect(withBody.map(({ id }) => id).toSorted()).toEqual([...others, ...covered, 'createKey', 'addNotification'].toSorted());
 });
@@ -231,7 +305,20 @@ test('the columns that are read by default contain no hash, and nothing that onl
     [SessionEntity, ['tokenHash']],
     [ApiKeyEntity, ['keyHash']],
     [WebsiteEntity, ['userId', 'domainUnicode', 'passwordHash']],
-    [MonitorEntity, ['nextCheckAt', 'claimToken', 'targetHost', 'failures', 'firstFailedAt', 'firstCause', 'firstStatusCode']],
+    [
+      MonitorEntity,
+      [
+        'nextCheckAt',
+        'claimToken',
+        'graceSeconds',
+        'tlsWarnings',
+        'targetHost',
+        'failures',
+        'firstFailedAt',
+        'firstCause',
+        'firstStatusCode',
+      ],
+    ],
   ]);
   for (const entity of entities) {
     const lazy = Object.entries(entity.meta.properties).filter(([, property]) => (property as { lazy?: boolean }).lazy);

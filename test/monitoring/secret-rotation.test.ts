@@ -84,6 +84,20 @@ test('encrypts the secrets of all users with the newest key, in batches, and rep
   expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
 });
 
+test('encrypts the tokens of heartbeat monitors as well', async () => {
+  const [userId = 0] = users;
+  const location = { userId, table: 'monitors', row: 2, field: 'token' };
+  const settings = { token: { hash: 'a'.repeat(64), encrypted: older.encrypt('the token', location) } };
+  const insert = `insert into monitors (id, user_id, friendly_name, type, grace_seconds, settings) values (2, ?, 'M', 'heartbeat', 60, ?::jsonb)`;
+  await database.asUser(userId, (em) => em.execute(insert, [userId, JSON.stringify(settings)], 'run'));
+  expect(await countByKey(database)).toEqual(new Map([[older.newestKey, 1]]));
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 1, lost: [] });
+  const [row] = await database.asEngine((em) =>
+    em.execute<{ encrypted: string }[]>(`select settings -> 'token' ->> 'encrypted' as encrypted from monitors`),
+  );
+  expect(newer.decrypt(row?.encrypted ?? '', location)).toBe('the token');
+});
+
 test('encrypts the secret headers of monitors as well, and leaves the others alone', async () => {
   const [userId = 0] = users;
   const location = (name: string) => ({ userId, table: 'monitors', row: 1, field: `headers.${name}` });

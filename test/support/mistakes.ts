@@ -64,7 +64,7 @@ export const mistakes: Mistake[] = [
     status: 403,
     code: 'cross_origin',
     part: 'credentials',
-    isPossible: ({ method }) => method !== 'GET',
+    isPossible: ({ method, responses }) => method !== 'GET' && '403' in responses,
     make(draft) {
       if (draft.operation.credentials.includes('bearerKey')) draft.caller = 'session';
       draft.request.headers['Sec-Fetch-Site'] = 'cross-site';
@@ -147,7 +147,7 @@ export const mistakes: Mistake[] = [
     code: 'validation_failed',
     part: 'path',
     isPossible: has('path'),
-    make: ({ operation, request }) => setPath(request, operation, { id: 'abc', domain: 'localhost' }),
+    make: ({ operation, request }) => setPath(request, operation, { id: 'abc', domain: 'localhost', token: 'x'.repeat(65) }),
   },
   {
     status: 422,
@@ -163,7 +163,8 @@ export const mistakes: Mistake[] = [
     code: 'not_found',
     part: 'path',
     isPossible: has('path'),
-    make: ({ operation, request }) => setPath(request, operation, { id: Number.MAX_SAFE_INTEGER, domain: 'unknown-website.example' }),
+    make: ({ operation, request }) =>
+      setPath(request, operation, { id: Number.MAX_SAFE_INTEGER, domain: 'unknown-website.example', token: 'unknown' }),
   },
   {
     status: 412,

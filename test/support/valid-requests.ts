@@ -121,9 +121,14 @@ export function withInvalidInput(operation: ContractOperation, request: ValidReq
     return { ...request, ...encodeBody(operation, Object.fromEntries([[misspelled, first[1]], ...others])) };
   }
   const inPath = operation.parameters.find((parameter) => parameter.in === 'path');
-  if (inPath) return { ...request, parameters: { [inPath.name]: inPath.schema.type === 'integer' ? 'abc' : 'localhost' } };
+  if (inPath) return { ...request, parameters: { [inPath.name]: invalidValue(inPath) } };
   if (operation.parameters.some((parameter) => parameter.in === 'query')) return { ...request, query: { page: 'abc' } };
   return { ...request, headers: { ...request.headers, 'If-None-Match': 'x'.repeat(1025) } };
+}
+
+function invalidValue({ name, schema }: ContractOperation['parameters'][number]): string {
+  if (name === 'token') return 'x'.repeat(65);
+  return schema.type === 'integer' ? 'abc' : 'localhost';
 }
 
 let count = 0;

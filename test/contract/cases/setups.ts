@@ -185,6 +185,11 @@ export const setups: Record<string, Setup> = {
     await draft.user.api.put(`/api/monitors/${draft.request.parameters.id}`, { json: { is_active: false } });
   },
 
+  nothing_to_check: async (draft) => {
+    const { body } = await draft.user.api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } });
+    draft.request.parameters = { id: body.data.id };
+  },
+
   // 422
   validation_failed: sendInvalidInput,
   invalid_domain: sendInvalidInput,

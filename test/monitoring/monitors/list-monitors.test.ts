@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectConditionalList } from '../../support/etags.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -69,3 +70,125 @@ test.each(['pageSize=0', 'pageSize=101', 'page=0', 'status=broken', 'type=smtp',
     expect((await user.api.get(`/api/monitors?${query}`)).status).toBe(422);
   },
 );
+
+describe('filters and orders', () => {
+  let owner: TestUser;
+  let websiteId: number;
+  const names = async (query: string, { api } = owner): Promise<string[]> =>
+    (await api.get(`/api/monitors?${query}`)).body.data.map((monitor: { friendly_name: string }) => monitor.friendly_name);
+
+  beforeAll(async () => {
+    owner = await service.createUser();
+    websiteId = (await owner.api.post('/api/v1/websites', { form: { domain: 'shop.example' } })).body.data.id;
+    const monitors: [name: string, state: string, fields: object][] = [
+      ['beta', `status = 'up'`, { url: 'https://beta.example.org/a_b', tags: ['production', 'web'] }],
+      ['Alpha', `status = 'down'`, { url: 'https://alpha.example.org/100%25', tags: ['production'], website_id: websiteId }],
+      ['alpha', `status = 'up', tls_warnings = 1`, { url: 'https://Beta.example.org/axb', tags: ['web'] }],
+      ['100% of_it', `status = 'paused', is_active = false`, { url: 'tcp://db.example.org:5432', type: 'tcp', website_id: websiteId }],
+      ['Job', `status = 'pending'`, { type: 'heartbeat', url: undefined, tags: ['production'] }],
+      ['Ünder', `status = 'up', tls_warnings = 0`, { url: 'under.example.org', type: 'ping' }],
+      ['zeta', `status = 'down', tls_warnings = 2`, { url: 'https://zeta.example.org/' }],
+    ];
+    for (const [friendly_name, state, fields] of monitors) {
+      const { id } = await createMonitor(owner, { friendly_name, ...fields });
+      await service.database.asUser(owner.id, (em) => em.execute(`update monitors set ${state} where id = ?`, [id], 'run'));
+    }
+    const other = await service.createUser();
+    await createMonitor(other, { friendly_name: 'foreign', tags: ['production', 'web'] });
+  });
+
+  const newest = ['zeta', 'Ünder', 'Job', '100% of_it', 'alpha', 'Alpha', 'beta'];
+
+  test.each([
+    ['', newest],
+    ['status=up', ['Ünder', 'alpha', 'beta']],
+    ['status=down', ['zeta', 'Alpha']],
+    ['status=pending', ['Job']],
+    ['status=paused', ['100% of_it']],
+    ['type=http', ['zeta', 'alpha', 'Alpha', 'beta']],
+    ['type=ping', ['Ünder']],
+    ['type=tcp', ['100% of_it']],
+    ['type=heartbeat', ['Job']],
+    ['tag=production', ['Job', 'Alpha', 'beta']],
+    ['tag=prod', []],
+    ['tag=web', ['alpha', 'beta']],
+    ['search=', newest],
+    ['search=ALPHA', ['alpha', 'Alpha']],
+    ['search=beta.EXAMPLE', ['alpha', 'beta']],
+    ['search=job', ['Job']],
+    ['search=%25', ['100% of_it', 'Alpha']],
+    ['search=100%25', ['100% of_it', 'Alpha']],
+    ['search=a_b', ['beta']],
+    ['search=_', ['100% of_it', 'beta']],
+    ['search=%5C', []],
+    [`search=${encodeURIComponent("' or true --")}`, []],
+    ['search=xyz', []],
+    ['tag=production&status=up', ['beta']],
+    ['tag=production&search=alpha', ['Alpha']],
+    ['tag=web&type=http&status=up&search=beta', ['alpha', 'beta']],
+    ['type=tcp&status=down', []],
+  ])('%s finds the right monitors, newest first', async (query, expected) => {
+    expect(await names(query)).toEqual(expected);
+  });
+
+  test('website_id finds the monitors of a website, alone and with other filters', async () => {
+    expect(await names(`website_id=${websiteId}`)).toEqual(['100% of_it', 'Alpha']);
+    expect(await names(`website_id=${websiteId}&tag=production&status=down&search=ALP&type=http`)).toEqual(['Alpha']);
+  });
+
+  test('search ignores the case of letters beyond ASCII as well', async () => {
+    expect(await names(`search=${encodeURIComponent('ÜNDER')}`)).toEqual(['Ünder']);
+    expect(await names(`search=${encodeURIComponent('ünder')}`)).toEqual(['Ünder']);
+  });
+
+  test.each([
+    ['newest', newest],
+    ['name', ['100% of_it', 'alpha', 'Alpha', 'beta', 'Job', 'zeta', 'Ünder']],
+    ['worst_first', ['zeta', 'Alpha', 'alpha', 'Job', 'Ünder', 'beta', '100% of_it']],
+  ])('sort=%s sorts them, and equal ones newest first', async (sort, expected) => {
+    expect(await names(`sort=${sort}`)).toEqual(expected);
+    const pages = [];
+    for (const page of [1, 2, 3, 4, 5]) pages.push(...(await names(`sort=${sort}&pageSize=2&page=${page}`)));
+    expect(pages).toEqual(expected);
+  });
+
+  test('the order applies to filtered monitors', async () => {
+    expect(await names('sort=name&type=http')).toEqual(['alpha', 'Alpha', 'beta', 'zeta']);
+    expect(await names('sort=worst_first&tag=production')).toEqual(['Alpha', 'Job', 'beta']);
+  });
+
+  test('links keep the filters and the order, and the numbers count only what was found', async () => {
+    const { body } = await owner.api.get('/api/monitors?tag=production&search=a&sort=name&pageSize=1');
+    expect(body.meta).toEqual({ page: 1, pageSize: 1, pageCount: 2, total: 2 });
+    const query = new URL(body.links.next, 'http://localhost').searchParams;
+    expect(Object.fromEntries(query)).toEqual({ tag: 'production', search: 'a', sort: 'name', pageSize: '1', page: '2' });
+    const next = await owner.api.get(body.links.next);
+    expect(next.body.data.map((monitor: { friendly_name: string }) => monitor.friendly_name)).toEqual(['beta']);
+  });
+
+  test("no filter finds another user's monitors", async () => {
+    const other = await service.createUser();
+    for (const query of ['', 'tag=production', `website_id=${websiteId}`, 'search=alpha', 'status=up', 'type=http', 'sort=worst_first'])
+      expect(await names(query, other)).toEqual([]);
+  });
+
+  test.each([
+    ['status=sideways', 'status'],
+    ['status=', 'status'],
+    ['type=pigeon', 'type'],
+    ['tag=', 'tag'],
+    ['tag=Production', 'tag'],
+    [`tag=${'x'.repeat(33)}`, 'tag'],
+    ['website_id=0', 'website_id'],
+    ['website_id=', 'website_id'],
+    ['website_id=null', 'website_id'],
+    ['website_id=9007199254740992', 'website_id'],
+    [`search=${'x'.repeat(254)}`, 'search'],
+    ['search=%00', 'search'],
+    ['sort=', 'sort'],
+    ['sort=id', 'sort'],
+  ])('rejects %s', async (query, name) => {
+    const { status, body } = await owner.api.get(`/api/monitors?${query}`);
+    expect([status, body.errors[0]]).toEqual([422, expect.objectContaining({ in: 'query', name })]);
+  });
+});
