@@ -144,7 +144,7 @@ function clientAddressBehind({ trustedProxies, proxyHops }: AppDeps['config']): 
 }
 
 /** The validation rules of both APIs. The mock applies them as well. */
-export function validationRules(deps: Parameters<typeof monitoringRules>[0] & { now(): number }) {
+export function validationRules(deps: Parameters<typeof monitoringRules>[0]) {
   const monitoring: Rules<operations> = { ...keyRules(deps.now), ...monitoringRules(deps) };
   return { websites: websiteRules, monitoring };
 }

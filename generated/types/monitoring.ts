@@ -826,7 +826,7 @@ export interface components {
             /** @description The display name. It has at least one character other than spaces, and no control characters. */
             friendly_name: string;
             /** @description What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down. */
-            url?: string;
+            url?: string | null;
             /**
              * @description How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
              * @default http
@@ -923,7 +923,7 @@ export interface components {
              * @enum {string}
              */
             method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-            /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. */
+            /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. So `verify_tls` cannot be turned off without sending the full values either. */
             headers?: components["schemas"]["RequestHeaderCreate"][];
             /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
@@ -2352,6 +2352,21 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
+            /** @description The website does not exist or belongs to another user. Both cases return the same response. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             406: components["responses"]["NotAcceptable"];
             /** @description You have reached your quota of monitors, or a request with the same `Idempotency-Key` is still in progress. */
             409: {

@@ -3,13 +3,14 @@ import type { Caller } from '../auth/caller.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { preparePage } from '../db/rows.ts';
 import { selectFrom } from '../db/tables.ts';
+import { futureTimeError } from '../db/times.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import { NotFound, ProblemError } from '../errors.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
 import { pageMeta } from '../http/paging.ts';
 import { ApiKeyEntity } from './api-key.entity.ts';
 import { apiKeyView } from './api-key.view.ts';
-import { createKey, descendsFrom, expiryError } from './keys.ts';
+import { createKey, descendsFrom } from './keys.ts';
 
 type KeyOperations = Pick<operations, 'listKeys' | 'createKey' | 'deleteKey'>;
 
@@ -50,7 +51,7 @@ export const keyHandlers: Handlers<KeyOperations, UserDatabase> = {
 export function keyRules(now: () => number): Rules<KeyOperations> {
   return {
     createKey({ expires_at }) {
-      const error = expires_at === undefined ? undefined : expiryError(new Date(expires_at), now());
+      const error = expires_at === undefined ? undefined : futureTimeError(new Date(expires_at), now());
       return { errors: error ? [{ in: 'body', pointer: '/expires_at', ...error }] : [] };
     },
   };

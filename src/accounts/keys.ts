@@ -6,8 +6,7 @@ import type { Scope } from '../auth/scopes.ts';
 import { enforceQuota } from '../db/rows.ts';
 import { prepare, queryInTransaction } from '../db/statement.ts';
 import { tables } from '../db/tables.ts';
-import { timeError } from '../db/times.ts';
-import { ProblemError, type ValidationError } from '../errors.ts';
+import { ProblemError } from '../errors.ts';
 import { type ApiKey, ApiKeyEntity } from './api-key.entity.ts';
 
 const maxKeys = 100;
@@ -37,11 +36,6 @@ export async function createKey(em: SqlEntityManager, newKey: NewKey): Promise<{
   const [[counted]] = await query(countDescendants({ id: row.id }));
   if (counted && counted.most > maxDescendants) throw tooManyDescendants();
   return { key, row };
-}
-
-/** Returns what is wrong with an expiry time, or undefined. */
-export function expiryError(expiresAt: Date, nowMs: number): Pick<ValidationError, 'code' | 'message'> | undefined {
-  return timeError(expiresAt) ?? (expiresAt.getTime() > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' });
 }
 
 function tooManyDescendants(): ProblemError {

@@ -61,11 +61,11 @@ async function revokeKey(key: string, options: OutputOptions): Promise<void> {
 }
 
 async function createKeyForUser({ user, name, scopes: scopeList, expires, ...options }: CreateOptions): Promise<void> {
-  const { expiryError } = await import('../accounts/keys.ts');
+  const { futureTimeError } = await import('../db/times.ts');
   const { runCommand } = await import('./with-commands.ts');
   const scopes = parseScopes(scopeList);
   const expiresAt = expires === undefined ? undefined : new Date(expires);
-  const error = expiresAt && expiryError(expiresAt, Date.now());
+  const error = expiresAt && futureTimeError(expiresAt, Date.now());
   if (error) throw new UsageError(`--expires: ${error.message}`);
   if (!/^\P{Cc}{1,100}$/u.test(name)) throw new UsageError('--name: must have 1 to 100 characters and no control characters');
   const input = { user, name, scopes, ...(expiresAt && { expiresAt: expiresAt.toISOString() }) };

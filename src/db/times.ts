@@ -10,3 +10,8 @@ export function timeError(time: Date): Pick<ValidationError, 'code' | 'message'>
   if (ms >= firstTimeMs && ms <= lastTimeMs) return undefined;
   return { code: 'invalid_time', message: 'must be a date and time, such as 2099-12-31T00:00:00Z, before the year 10000' };
 }
+
+/** The same for a time that must be in the future. */
+export function futureTimeError(time: Date, nowMs: number): ReturnType<typeof timeError> {
+  return timeError(time) ?? (time.getTime() > nowMs ? undefined : { code: 'not_in_future', message: 'must be in the future' });
+}

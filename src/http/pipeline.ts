@@ -54,9 +54,8 @@ export async function createPipeline(
     ctx.state.operation = operation.id;
     ctx.state.route = operation.route;
 
-    const caller = operation.hasTokenInPath
-      ? await admitToken(pathParameters.token ?? '', ctx, deps) // 429
-      : await authenticate(operation, ctx, deps); // 401, 429
+    const token = operation.hasTokenInPath ? pathParameters.token : undefined;
+    const caller = await (token === undefined ? authenticate(operation, ctx, deps) : admitToken(token, ctx, deps)); // 401, 429
     requireSameOrigin(operation, caller, ctx, deps); // 403
     requireScopes(operation, caller); // 403
     requireAcceptable(ctx); // 406
@@ -64,7 +63,7 @@ export async function createPipeline(
     const body = await readBody(ctx, operation); // 413, 400
     const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
     const handled = handlers.get(operation)?.(input, caller, ctx);
-    await (operation.hasTokenInPath ? settleLookup(handled, ctx, deps) : handled);
+    await (token === undefined ? handled : handled?.catch((error: unknown) => rejectUnknownToken(error, token, ctx, deps)));
   };
 }
 
@@ -94,23 +93,17 @@ async function authenticate(operation: Operation, ctx: Context, deps: PipelineDe
   return caller;
 }
 
-/** Counts a request whose credential is the token in its path. Each lookup costs a query, so an address has a limited number of them. */
+/** Counts a request whose credential is the token in its path. */
 async function admitToken(token: string, ctx: Context, deps: PipelineDeps): Promise<Caller> {
   enforceRateLimit(ctx, await deps.rateLimits.countToken(token));
-  await deps.rateLimits.countLookup(deps.clientAddress(ctx));
   return anonymous;
 }
 
-/** Only unknown tokens count toward the limits of an address. */
-async function settleLookup(handled: Promise<void> | undefined, ctx: Context, deps: PipelineDeps): Promise<void> {
-  try {
-    await handled;
-  } catch (error) {
-    if (error instanceof ProblemError && error.code === 'not_found') return rejectAnonymous(error, ctx, deps);
-    await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
-    throw error;
-  }
-  await deps.rateLimits.refundLookup(deps.clientAddress(ctx));
+/** Only unknown tokens count toward the limit of an address. They have no counter of their own, because there can be any number of them. */
+async function rejectUnknownToken(error: unknown, token: string, ctx: Context, deps: PipelineDeps): Promise<never> {
+  if (!(error instanceof ProblemError && error.code === 'not_found')) throw error;
+  await deps.rateLimits.forgetToken(token);
+  return rejectAnonymous(error, ctx, deps);
 }
 
 /** Returns every Authorization header: `headers` contains only the first, and a second one must not pass unnoticed. */

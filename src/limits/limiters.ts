@@ -53,4 +53,9 @@ export class BoundedMemoryLimiter extends RateLimiterMemory {
     }
     return super.consume(key, points, options);
   }
+
+  override delete(key: string | number): Promise<boolean> {
+    this.#keys.delete(String(key));
+    return super.delete(key);
+  }
 }

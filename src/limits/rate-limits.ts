@@ -78,13 +78,22 @@ export class RateLimits {
 
   /** Counts a request whose credential is a token in its path. */
   async countToken(token: string): Promise<RateLimitStatus> {
-    return { policy: this.#policies.token, tightest: await count(this.#token, hash('sha256', token, 'base64url')) };
+    return { policy: this.#policies.token, tightest: await count(this.#token, hashOf(token)) };
+  }
+
+  async forgetToken(token: string): Promise<void> {
+    await this.#token.limiter.delete(hashOf(token));
   }
 
   /** With 0 points it only reads the state. */
   async countAddress(address: string, points = 1): Promise<RateLimitStatus> {
     return { policy: this.#policies.address, tightest: await count(this.#address, networkOf(address), points) };
   }
+}
+
+/** Tokens are credentials, so limiters must not contain them. */
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url');
 }
 
 function policyOf(...limits: Limit[]): string {

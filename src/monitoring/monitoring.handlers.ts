@@ -25,6 +25,10 @@ export function monitoringHandlers(deps: MonitorDeps & ProviderDeps & HeartbeatD
   };
 }
 
-export function monitoringRules(deps: Pick<MonitorDeps, 'netAllowed'> & Pick<ProviderDeps, 'channels'>): Rules<MonitoringOperations> {
-  return { ...monitorRules(deps), ...bulkRules, ...providerRules(deps) };
+interface RulesDeps extends Pick<MonitorDeps, 'netAllowed'>, Pick<ProviderDeps, 'channels'> {
+  now(): number;
+}
+
+export function monitoringRules(deps: RulesDeps): Rules<MonitoringOperations> {
+  return { ...monitorRules(deps), ...bulkRules(deps), ...providerRules(deps) };
 }

@@ -27,6 +27,7 @@ const headers = sql`(select 'headers.' || lower(header ->> 'name'), header -> 'v
 const sources: Source[] = [
   { table: 'providers', secrets: fieldsOfSettings },
   { table: 'monitors', secrets: headers },
+  { table: 'monitors', secrets: fieldsOfSettings },
 ];
 
 const from = ({ table, secrets }: Source) =>

@@ -7,7 +7,7 @@ import type { Net } from '../../src/net/resolve.ts';
 import { testCipher } from './cipher.ts';
 
 /** A monitor with the default options. */
-export const plainTarget = { id: 1, userId: 1, settings: {}, intervalSeconds: 60, timeoutSeconds: 10 };
+export const plainTarget = { id: 1, userId: 1, settings: {}, intervalSeconds: 60, timeoutSeconds: 10, downBecause: null };
 
 const noPinger = new Pinger(async () => undefined);
 

@@ -82,6 +82,20 @@ export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
   );
 });
 
+/** Cancels the alerts of a monitor that are about no incident, such as warnings, if it was reset. */
+export const cancelWarnings = prepare(({ ids }: { ids: number[] }) => {
+  const reset = tables<typeof MonitorEntity>()
+    .selectFrom('monitors')
+    .select('id')
+    .where('id', '=', sql<number>`any (${ids}::bigint[])`)
+    .where('status', 'in', [sql.lit('pending'), sql.lit('paused')]);
+  return db
+    .updateTable('alerts as a')
+    .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
+    .where(sql<boolean>`a.monitor_id = any (array(${reset}))`)
+    .where('a.status', '=', sql.lit('pending'));
+});
+
 const selectPending = prepare(() =>
   db
     .selectFrom('alerts')

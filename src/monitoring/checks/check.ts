@@ -20,6 +20,8 @@ export interface CheckTarget {
   settings: StoredOptions;
   intervalSeconds: number;
   timeoutSeconds: number;
+  /** Why the monitor is down. Null if it is not. */
+  downBecause: string | null;
 }
 
 export type CheckResult = { responseTimeMs?: number; certificate?: SeenCertificate } & (
@@ -65,7 +67,7 @@ export interface MonitorCheck {
   /** Absent if the type has no options. */
   options?: CheckOptions;
   /** Says what a check does, in one sentence without secrets. */
-  describe(target: Omit<CheckTarget, 'id' | 'userId'>): string;
+  describe(target: Omit<CheckTarget, 'id' | 'userId' | 'downBecause'>): string;
   /** Only for types that wait for results instead of asking a target. They have no `url`, and need no confirmation. */
   passive?: PassiveCheck;
   /** Returns a LocalFailure if the check failed because of this machine. Connections go only through net/. */

@@ -169,6 +169,7 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     .returning(['m.interval_seconds as intervalSeconds', 'm.timeout_seconds as timeoutSeconds'])
     .returning([
       sql<string>`coalesce(m.url, '')`.as('url'),
+      sql<string | null>`case when m.status = 'down' then m.last_error end`.as('downBecause'),
       'm.confirmations',
       sql<boolean>`coalesce(m.maintenance_until > ${now}, false)`.as('isInMaintenance'),
       sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),

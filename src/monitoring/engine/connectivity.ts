@@ -34,7 +34,7 @@ const recentMs = 1000;
 const nextHostMs = 200;
 const resolveMs = 5000;
 /** Their checks have no options: any reply will do, and nobody expects a POST request or a secret in between. The claim must not expire. */
-const plainTarget = { id: 0, userId: 0, settings: {}, intervalSeconds: 60, timeoutSeconds: 10 };
+const plainTarget = { id: 0, userId: 0, settings: {}, intervalSeconds: 60, timeoutSeconds: 10, downBecause: null };
 /** The number of servers that must have become silent, if the operator has named no address. */
 const silentServers = 3;
 

@@ -5,19 +5,26 @@ import { tlsExpiringMessage } from '../alerts/alert-messages.ts';
 import { queueAlerts } from '../alerts/outbox.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 
-const isLastDay = sql<boolean>`(m.tls_expires_at <= app_now() + interval '1 day')`;
+/** The second warning is the last one. */
+const dueWarnings = sql<number>`case when m.tls_expires_at <= app_now() + interval '1 day' then 2 else 1 end`;
 
-/** Whether monitor `m` is to be warned of, if warnings begin so many days before its certificate expires. During a maintenance it waits. */
+/**
+ * Whether monitor `m` is to be warned of, if warnings begin so many days before its certificate expires. During a maintenance it waits.
+ * The servers of a host may have different certificates: an older one than that of the last warning needs none, and a target that shows
+ * a new one with every check causes one warning a day.
+ */
 export function needsTlsWarning(warningDays: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(${warningDays} is not null and m.maintenance_until > app_now() is not true
     and m.tls_expires_at <= app_now() + greatest(${warningDays}, 1) * interval '1 day'
-    and m.tls_warnings < case when ${isLastDay} then 2 else 1 end)`;
+    and m.tls_warned_at > app_now() - interval '20 hours' is not true
+    and (m.tls_expires_at > m.tls_warned_expiry is not false
+      or m.tls_expires_at = m.tls_warned_expiry and m.tls_warnings < ${dueWarnings}))`;
 }
 
 const countWarnings = prepare(({ monitorIds }: { monitorIds: number[] }) =>
   tables<typeof MonitorEntity>()
     .updateTable('monitors as m')
-    .set({ tls_warnings: sql`case when ${isLastDay} then 2 else 1 end` })
+    .set({ tls_warnings: dueWarnings, tls_warned_expiry: sql`m.tls_expires_at`, tls_warned_at: sql`app_now()` })
     .where('m.id', '=', sql<number>`any (${monitorIds}::bigint[])`)
     .returning(['m.id as monitorId', 'm.user_id as userId', 'm.friendly_name as name', 'm.url'])
     .returning([sql<Date>`m.tls_expires_at`.as('expiresAt'), sql<Date>`app_now()`.as('now')]),

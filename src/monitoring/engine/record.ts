@@ -9,7 +9,7 @@ import type { CheckHourEntity } from './check-hour.entity.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
 import { needsTlsWarning, queueTlsWarnings } from './record-tls-warnings.ts';
-import { atMostAMinute, nextTurn } from './schedule.ts';
+import { atMostAMinute, endOfMaintenance, nextTurn } from './schedule.ts';
 import { type CheckState, type Transition, transition } from './transition.ts';
 
 export interface CompletedCheck {
@@ -67,8 +67,12 @@ const db = tables<typeof MonitorEntity | typeof CheckHourEntity>();
 const confirmSeconds = sql.lit(5);
 
 const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;
-/** A monitor that is down is checked at least once a minute, so that a recovery is seen soon. */
-const nextCheckAt = nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`);
+/**
+ * A monitor that is down is checked at least once a minute, so that a recovery is seen soon. A passive one waits for its recovery, or for
+ * the end of its maintenance.
+ */
+const nextCheckAt = sql`case when m.grace_seconds is not null then ${endOfMaintenance}
+  else ${nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`)} end`;
 
 const updateMonitors = prepare((given: { results: string }) =>
   db
@@ -97,7 +101,6 @@ const updateMonitors = prepare((given: { results: string }) =>
       last_response_time_ms: sql`r.ms`,
       last_error: sql`r.cause`,
       tls_expires_at: sql`coalesce(r.tls_expires_at, m.tls_expires_at)`,
-      tls_warnings: sql`case when r.tls_expires_at is null or r.tls_expires_at = m.tls_expires_at then m.tls_warnings else 0 end`,
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,

@@ -15,6 +15,9 @@ export function nextTurn(seconds: RawBuilder<unknown>): RawBuilder<Date> {
 /** How long a passive monitor `m` waits for the next result, from now on. */
 export const nextPeriod = sql<Date>`app_now() + (m.interval_seconds + m.grace_seconds) * interval '1 second'`;
 
+/** When the maintenance of monitor `m` ends. Null if it is in none. */
+export const endOfMaintenance = sql<Date | null>`case when m.maintenance_until > app_now() then m.maintenance_until end`;
+
 /** While monitor `m` is down or was not checked in time, it has a turn at least once a minute. */
 export const atMostAMinute = sql`least(m.interval_seconds, 60)`;
 

@@ -5,7 +5,7 @@ import { tables } from '../../db/tables.ts';
 import type { CheckResult } from '../checks/check.ts';
 import { updateCheckHours } from '../engine/record.ts';
 import { openIncidents, resolveIncidents } from '../engine/record-incidents.ts';
-import { atMostAMinute, nextPeriod, nextTurn } from '../engine/schedule.ts';
+import { endOfMaintenance, nextPeriod } from '../engine/schedule.ts';
 import { type CheckState, type Transition, transition } from '../engine/transition.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
@@ -49,7 +49,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then app_now() else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: null,
-      next_check_at: sql`case when r.status = 'down' then ${nextTurn(atMostAMinute)} else ${nextPeriod} end`,
+      next_check_at: sql`case when r.status = 'down' then ${endOfMaintenance} else ${nextPeriod} end`,
     })
     .whereRef('m.id', '=', 'r.id')
     .returning('m.id'),

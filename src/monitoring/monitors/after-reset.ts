@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import { cancelAlerts } from '../alerts/outbox.ts';
+import { cancelAlerts, cancelWarnings } from '../alerts/outbox.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import { wakeEngine } from '../wake.ts';
 import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
@@ -12,7 +12,7 @@ import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
  * which opens an incident in the meantime: only a later statement sees it.
  */
 export function afterReset(ids: number[]): Statement[] {
-  return [resolveIncidents({ ids }), cancelAlerts({ ids }), wakeEngine({})];
+  return [resolveIncidents({ ids }), cancelAlerts({ ids }), cancelWarnings({ ids }), wakeEngine({})];
 }
 
 const resolveIncidents = prepare(({ ids }: { ids: number[] }) =>

@@ -3,7 +3,7 @@ import type { operations } from '../../../generated/types/monitoring.ts';
 import { repeatAfterDeadlock } from '../../db/repeat-after-deadlock.ts';
 import { prepare, type Query, queryInTransaction } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import { timeError } from '../../db/times.ts';
+import { futureTimeError } from '../../db/times.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, NotFound, type ValidationError } from '../../errors.ts';
 import type { Handlers, Rules } from '../../http/operations.ts';
@@ -30,9 +30,11 @@ const argumentOf: Record<Body['action'], Argument | undefined> = {
 };
 const allArguments: Argument[] = ['until', 'provider_id', 'tags'];
 
-export const bulkRules: Rules<BulkOperations> = {
-  changeMonitors: (body) => ({ errors: [...selectionErrors(body), ...argumentErrors(body), ...untilErrors(body)] }),
-};
+export function bulkRules({ now }: { now(): number }): Rules<BulkOperations> {
+  return {
+    changeMonitors: (body) => ({ errors: [...selectionErrors(body), ...argumentErrors(body), ...untilErrors(body, now())] }),
+  };
+}
 
 export const bulkHandlers: Handlers<BulkOperations, UserDatabase> = {
   async changeMonitors({ body }, { caller: { userId }, db }) {
@@ -43,7 +45,10 @@ export const bulkHandlers: Handlers<BulkOperations, UserDatabase> = {
         const ids = monitors.map(({ id }) => id);
         return { matched: ids.length, changed: await apply(query, body, ids, userId) };
       }),
-    );
+    ).catch((error: unknown) => {
+      // The provider was deleted in the meantime. The message of the error names the constraint.
+      throw String(error).includes('provider_id_fkey') ? new NotFound('Provider', body.provider_id ?? 0) : error;
+    });
     return { body: { data } };
   },
 };
@@ -125,7 +130,8 @@ function argumentErrors(body: Partial<Body>): ValidationError[] {
   ];
 }
 
-function untilErrors({ until }: Partial<Body>): ValidationError[] {
-  const error = until === undefined ? undefined : timeError(new Date(until));
+function untilErrors({ until }: Partial<Body>, nowMs: number): ValidationError[] {
+  if (until === undefined) return [];
+  const error = futureTimeError(new Date(until), nowMs);
   return error ? [{ in: 'body', pointer: '/until', ...error }] : [];
 }

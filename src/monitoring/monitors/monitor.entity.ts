@@ -42,8 +42,10 @@ export const MonitorEntity = defineEntity({
     claimToken: p.bigint('number').nullable().lazy(),
     /** Only passive monitors have it: how much longer than the interval they wait. */
     graceSeconds: p.integer().nullable().lazy(),
-    /** How many warnings about the certificate that expires at `tlsExpiresAt` were sent. */
+    /** When the certificate expires that was last warned of, how many warnings there were, and when the last one was. */
+    tlsWarnedExpiry: p.datetime(3).nullable().lazy(),
     tlsWarnings: p.smallint().default(0).lazy(),
+    tlsWarnedAt: p.datetime(3).nullable().lazy(),
     /** The number of checks of a user that run at the same time on one host is limited. */
     targetHost: p.text().default('').lazy(),
     /** The number of consecutive failures. */

@@ -13,7 +13,7 @@ const orders: Record<ListQuery['sort'], RawBuilder<unknown>[]> = {
   newest: [],
   name: [sql`lower(friendly_name) collate "C"`],
   worst_first: [
-    sql`case status when 'down' then 1 when 'pending' then 3 when 'up' then case when tls_warnings > 0 then 2 else 4 end else 5 end`,
+    sql`case status when 'down' then 1 when 'pending' then 3 when 'up' then case when tls_expires_at <= tls_warned_expiry then 2 else 4 end else 5 end`,
   ],
 };
 

@@ -81,10 +81,10 @@ export function dependsOnStored(body: UpdateBody): boolean {
 export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cipher }: SettingsDeps) {
   const { type = seen.type } = body;
   const isSameType = type === seen.type;
-  const url = body.url ?? (checkOf(type).passive ? null : (seen.url ?? null));
+  const isPassive = checkOf(type).passive !== undefined;
+  const url = body.url === undefined && !isPassive ? (seen.url ?? null) : (body.url ?? null);
   const isSameUrl = body.url === undefined || body.url === seen.url;
   const errors = [...(isSameType && isSameUrl ? [] : targetErrors(url, type, netAllowed)), ...typeErrors(body, type)];
-  if (body.url === null && url !== null) errors.push(missingUrl);
   if (errors.length > 0) throw new InvalidRequest(errors);
   if (isSameType && isSameUrl && !optionsIn(body, type)) return {};
   const options = checkOf(type).options?.merge(optionsIn(body, type) ?? {}, {
@@ -93,7 +93,7 @@ export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cip
     isSameOrigin: isSameType && originOf(url) === originOf(seen.url),
     cipher,
   });
-  const changesKind = Boolean(checkOf(type).passive) !== Boolean(checkOf(seen.type).passive);
+  const changesKind = isPassive !== (checkOf(seen.type).passive !== undefined);
   return {
     ...targetColumns(url, type, options),
     ...(changesKind && body.confirmations === undefined && { confirmations: defaultConfirmations(type) }),

@@ -88,8 +88,16 @@ export const updateMonitors = prepare((given: { ids: number[] } & Pick<Partial<M
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
   return update(given)
     .where('id', '=', anyOf(given.ids))
-    .where(sql<boolean>`(${changed.is_active}, ${changed.maintenance_until}) is distinct from (is_active, maintenance_until)`);
+    .where(
+      sql<boolean>`(${changed.is_active}, ${ifInFuture(changed.maintenance_until)})
+        is distinct from (is_active, ${ifInFuture(sql.ref('maintenance_until'))})`,
+    );
 });
+
+/** A maintenance in the past is none. */
+function ifInFuture(time: unknown) {
+  return sql<Date | null>`case when ${time} > app_now() then ${time} end`;
+}
 
 function update(given: Partial<MonitorSettings>) {
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
@@ -97,6 +105,9 @@ function update(given: Partial<MonitorSettings>) {
   const isReset = sql<boolean>`(${isOtherTarget} or (${changed.settings}, ${changed.is_active}) is distinct from (settings, is_active))`;
   const startsMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() and maintenance_until > app_now() is not true)`;
   const isRescheduled = sql<boolean>`(${isReset} or ${changed.interval_seconds} <> interval_seconds or ${startsMaintenance})`;
+  /** A passive monitor that is down has its next check when its maintenance ends. */
+  const waitsForMaintenance = sql<boolean>`(not ${isReset} and is_active and status = 'down' and grace_seconds is not null
+    and ${changed.maintenance_until} is distinct from maintenance_until)`;
   return updateTable(MonitorEntity).set({
     ...changed,
     settings: sql`${changed.settings}`, // JSON text becomes a value of the column's type.
@@ -106,8 +117,11 @@ function update(given: Partial<MonitorSettings>) {
     failures: sql`case when ${isReset} or ${startsMaintenance} then 0 else failures end`,
     tls_expires_at: sql`case when ${isOtherTarget} then null else tls_expires_at end`,
     tls_warnings: sql`case when ${isOtherTarget} then 0 else tls_warnings end`,
+    tls_warned_expiry: sql`case when ${isOtherTarget} then null else tls_warned_expiry end`,
+    tls_warned_at: sql`case when ${isOtherTarget} then null else tls_warned_at end`,
     state_version: sql`case when ${isReset} then state_version + 1 else state_version end`,
-    next_check_at: sql`case when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
+    next_check_at: sql`case when ${waitsForMaintenance} then greatest(${changed.maintenance_until}, app_now())
+      when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
     claim_token: sql`case when ${isRescheduled} then null else claim_token end`,
   });
 }

@@ -111,10 +111,13 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
       });
       const { body, ...result } = resultOf(monitor, caller);
       const summary = checkOf(monitor.type).describe({ ...monitor, url: monitor.url ?? '' });
-      return { ...result, body: { ...body, check: { summary } }, resource: body };
+      return { ...result, body: { ...body, check: { summary: summary.slice(0, maxSummary).toWellFormed() } }, resource: body };
     },
   };
 }
+
+/** Control characters in a text are written as 6 characters. */
+const maxSummary = 4096;
 
 /** Explains the violation of the foreign key to websites. A website of another user is not found either. */
 function explainWebsite(websiteId: number | null | undefined): (error: unknown) => never {

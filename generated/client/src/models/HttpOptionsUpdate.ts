@@ -39,7 +39,7 @@ export interface HttpOptionsUpdate {
      */
     method?: HttpOptionsUpdateMethodEnum;
     /**
-     * The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same.
+     * The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. So `verify_tls` cannot be turned off without sending the full values either.
      */
     headers?: Array<RequestHeaderCreate>;
     /**

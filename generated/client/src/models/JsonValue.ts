@@ -31,10 +31,10 @@ export function JsonValueFromJSONTyped(json: any, ignoreDiscriminator: boolean):
     if (typeof json === 'boolean') {
         return json;
     }
-    if (typeof json === 'number') {
+    if (typeof json === 'string') {
         return json;
     }
-    if (typeof json === 'string') {
+    if (typeof json === 'number') {
         return json;
     }
     return {} as any;
@@ -51,10 +51,10 @@ export function JsonValueToJSONTyped(value?: JsonValue | null, ignoreDiscriminat
     if (typeof value === 'boolean') {
         return value;
     }
-    if (typeof value === 'number') {
+    if (typeof value === 'string') {
         return value;
     }
-    if (typeof value === 'string') {
+    if (typeof value === 'number') {
         return value;
     }
     return {};

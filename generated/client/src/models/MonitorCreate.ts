@@ -41,7 +41,7 @@ export interface MonitorCreate {
     /**
      * What to check. It is required, except for type heartbeat, which has none. For type http: an http or https URL without a user name or password. For type ping: a host name, an IP address, or a URL whose host is pinged. For type tcp: `tcp://`, a host, a colon and a port. An IP address that is not allowed, such as a private one, is rejected with 422. A host name that resolves to such an address is accepted, but the monitor goes down.
      */
-    url?: string;
+    url?: string | null;
     /**
      * How the monitor is checked: with an http(s) request, with a ping, by opening a TCP connection, or by waiting for the heartbeats of a job.
      */
@@ -116,7 +116,7 @@ export function MonitorCreateFromJSONTyped(json: any, ignoreDiscriminator: boole
     return {
         
         'friendly_name': json['friendly_name'],
-        'url': json['url'] == null ? undefined : json['url'],
+        'url': json['url'] === undefined ? undefined : json['url'] === null ? null : json['url'],
         'type': json['type'] == null ? undefined : json['type'],
         'http': json['http'] == null ? undefined : HttpOptionsCreateFromJSON(json['http']),
         'heartbeat': json['heartbeat'] == null ? undefined : HeartbeatOptionsCreateFromJSON(json['heartbeat']),

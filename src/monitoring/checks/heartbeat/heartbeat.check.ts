@@ -17,8 +17,13 @@ export const heartbeatCheck: MonitorCheck = {
 
   describe: (target) => `Wait for a heartbeat for ${periodOf(target)}.`,
 
-  /** It runs only if no heartbeat has come in time. */
-  run: async (target) => ({ up: false, cause: `no heartbeat for ${periodOf(target)}`, statusCode: null, reply: 'not_asked' }),
+  /** It runs only if no heartbeat has come in time, and for a monitor that is down when its maintenance ends. */
+  run: async (target) => ({
+    up: false,
+    cause: target.downBecause ?? `no heartbeat for ${periodOf(target)}`,
+    statusCode: null,
+    reply: 'not_asked',
+  }),
 };
 
 function periodOf({ settings, intervalSeconds }: Pick<CheckTarget, 'settings' | 'intervalSeconds'>): string {

@@ -34,8 +34,11 @@ export const httpOptions: CheckOptions = {
     const { headers: storedHeaders, ...stored } = withDefaults(change.stored);
     const errors = searchErrors({ ...stored, ...sent });
     if (errors.length > 0) throw new InvalidRequest(errors);
-    const headers = sentHeaders ? storeHeaders(sentHeaders, storedHeaders, change) : keepHeaders(storedHeaders, change);
-    return withoutDefaults({ ...stored, ...sent, headers });
+    const merged = { ...stored, ...sent };
+    const mayKeepSecrets = change.isSameOrigin && (merged.verify_tls || !stored.verify_tls);
+    const headersChange = { ...change, mayKeepSecrets };
+    const headers = sentHeaders ? storeHeaders(sentHeaders, storedHeaders, headersChange) : keepHeaders(storedHeaders, headersChange);
+    return withoutDefaults({ ...merged, headers });
   },
 
   view(stored) {

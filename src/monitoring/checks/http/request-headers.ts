@@ -10,6 +10,12 @@ type Owner = Pick<CheckTarget, 'id' | 'userId'>;
 /** A header of a request as it is stored. The mask is what the API returns instead of a secret. */
 export type StoredHeader = { name: string; value: string } | { name: string; value: { encrypted: string; mask: string } };
 
+/** What a change of headers depends on. */
+interface HeadersChange extends Pick<OptionsChange, 'monitor' | 'cipher'> {
+  /** Whether stored secrets are still sent to the same server only. */
+  mayKeepSecrets: boolean;
+}
+
 /** These are usually no secrets. */
 const plainByDefault = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
@@ -43,20 +49,35 @@ export function headerErrors(headers: SentHeader[]): ValidationError[] {
 }
 
 /** Encrypts the secrets among headers that are sent. A mask keeps the stored value. */
-export function storeHeaders(sent: SentHeader[], stored: StoredHeader[], { monitor, isSameOrigin, cipher }: OptionsChange): StoredHeader[] {
+export function storeHeaders(
+  sent: SentHeader[],
+  stored: StoredHeader[],
+  { monitor, mayKeepSecrets, cipher }: HeadersChange,
+): StoredHeader[] {
   return sent.map(({ name, value, secret }, index) => {
-    const kept = stored.find((header) => header.name.toLowerCase() === name.toLowerCase());
-    const isMask = mask.test(value);
-    if (isMask && kept && maskOf(kept) === value && isSameOrigin && secret !== false) return { name, value: kept.value } as StoredHeader;
-    if (isMask) throw new InvalidRequest([unknownMask(index)]);
+    const before = stored.find((header) => header.name.toLowerCase() === name.toLowerCase());
+    if (mask.test(value)) {
+      if (before && maskOf(before) === value && mayKeepSecrets && secret !== false) return { ...before, name };
+      throw new InvalidRequest([unknownMask(index)]);
+    }
     if (!(secret ?? !plainByDefault.has(name.toLowerCase()))) return { name, value };
+    // Encrypted again, it would differ, and the monitor would be reset although nothing has changed.
+    if (before && isSameSecret(before, value, monitor, cipher)) return { ...before, name };
     return { name, value: { encrypted: cipher.encrypt(value, locationOf(monitor, name)), mask: toMask(value) } };
   });
 }
 
-/** Keeps the stored headers. Secrets are for one origin: whoever can change the URL must not be able to read them that way. */
-export function keepHeaders(stored: StoredHeader[], { isSameOrigin }: OptionsChange): StoredHeader[] {
-  if (!isSameOrigin && stored.some((header) => maskOf(header) !== undefined)) throw new InvalidRequest([secretsNeeded]);
+function isSameSecret({ name, value: stored }: StoredHeader, value: string, owner: Owner, cipher: SecretCipher): boolean {
+  try {
+    return typeof stored !== 'string' && cipher.decrypt(stored.encrypted, locationOf(owner, name)) === value;
+  } catch {
+    return false; // The operator has lost the key.
+  }
+}
+
+/** Keeps the stored headers. Whoever can change a monitor must not be able to read its secrets by sending them elsewhere. */
+export function keepHeaders(stored: StoredHeader[], { mayKeepSecrets }: HeadersChange): StoredHeader[] {
+  if (!mayKeepSecrets && stored.some((header) => maskOf(header) !== undefined)) throw new InvalidRequest([secretsNeeded]);
   return stored;
 }
 
@@ -108,5 +129,5 @@ const secretsNeeded: ValidationError = {
   in: 'body',
   pointer: '/http/headers',
   code: 'secrets_needed',
-  message: 'must be sent with the full values of secret headers, because the origin of url changes',
+  message: 'must be sent with the full values of secret headers, because the origin of url changes or verify_tls is turned off',
 };

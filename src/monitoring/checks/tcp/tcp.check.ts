@@ -33,7 +33,7 @@ export const tcpCheck: MonitorCheck = {
 
 /** Returns a URL with the host and the port. It is one of http, because a URL parser normalizes only hosts that it knows. */
 function tcpUrl(text: string): URL | undefined {
-  const [, host = '', port = ''] = /^tcp:\/\/([^/?#@\\\s]+):(\d{1,5})\/?$/i.exec(text) ?? [];
+  const [, host = '', port = ''] = /^tcp:\/\/([^/?#@%\\\s]+):(\d{1,5})\/?$/i.exec(text) ?? [];
   const url = URL.parse(`http://${host}:${port}`);
   // An IPv6 address without brackets would lose its last part to the port.
   const isAmbiguous = host.includes(':') && !host.startsWith('[');
