@@ -84,6 +84,25 @@ test('encrypts the secrets of all users with the newest key, in batches, and rep
   expect(await rotateSecrets(database, both)).toEqual({ rotated: 0, lost: [] });
 });
 
+test('encrypts the tokens of heartbeat monitors as well, so that their heartbeat_url stays readable without the old key', async () => {
+  const [userId = 0] = users;
+  const location = { userId, table: 'monitors', row: 7, field: 'token' };
+  const settings = { token: { hash: 'f'.repeat(64), encrypted: older.encrypt('secret token', location) } };
+  await database.asUser(userId, (em) =>
+    em.execute(
+      `insert into monitors (id, user_id, friendly_name, type, settings, interval_seconds, grace_seconds)
+       values (7, ?, 'Job', 'heartbeat', ?::jsonb, 60, 60)`,
+      [userId, JSON.stringify(settings)],
+      'run',
+    ),
+  );
+  expect(await countByKey(database)).toEqual(new Map([[older.newestKey, 1]]));
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 1, lost: [] });
+  const [row] = await database.asEngine((em) => em.execute<{ settings: typeof settings }[]>('select settings from monitors where id = 7'));
+  expect(row?.settings.token.hash).toBe(settings.token.hash);
+  expect(newer.decrypt(row?.settings.token.encrypted ?? '', location)).toBe('secret token');
+});
+
 test('encrypts the secret headers of monitors as well, and leaves the others alone', async () => {
   const [userId = 0] = users;
   const location = (name: string) => ({ userId, table: 'monitors', row: 1, field: `headers.${name}` });

@@ -41,10 +41,10 @@ function* problemContradictions({ pathname }: RequestInfo, status: number, heade
   if (Array.isArray(body.errors) && body.errors.length === 0) yield 'errors is empty';
 }
 
-/** A long path is cut, but not within an encoded character, and an API key in it is masked. */
+/** A long path is cut, but not within an encoded character, and an API key or the token of a heartbeat in it is masked. */
 function instanceOf(pathname: string): string {
   const cut = pathname.slice(0, 2048).replace(/%[\da-f]?$/i, '');
-  return cut.replace(/(stkp_[0-9A-Za-z]{4})[0-9A-Za-z]+/g, '$1****');
+  return cut.replace(/(stkp_[0-9A-Za-z]{4})[0-9A-Za-z]+/g, '$1****').replace(/^(\/api\/heartbeats\/)[^/]+/, '$1****');
 }
 
 /** The two APIs use different names for the same numbers. */
