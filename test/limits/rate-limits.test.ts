@@ -199,3 +199,32 @@ test('X-Forwarded-For counts as many entries from the right as there are proxies
   expect(await statusesFrom('3', ['192.0.2.1', '192.0.2.1', '192.0.2.2'])).toEqual([401, 429, 401]);
   expect(await statusesFrom('1', ['unknown', 'x'.repeat(2000), ''])).toEqual([401, 429, 429]);
 });
+
+test('each token has 60 requests a minute, whatever the limit of a key is, and rejected ones count', async () => {
+  for (const perMinute of [10, 100_000]) {
+    const rateLimits = new RateLimits(perMinute, memoryLimiters());
+    const exceeded: boolean[] = [];
+    for (let count = 0; count < 62; count++) exceeded.push((await rateLimits.countToken('a')).tightest.isExceeded);
+    expect(exceeded).toEqual([...Array(60).fill(false), true, true]);
+    expect(await rateLimits.countToken('b')).toMatchObject({
+      policy: '"token";q=60;w=60',
+      tightest: { name: 'token', limit: 60, remaining: 59, isExceeded: false },
+    });
+  }
+});
+
+test('the limiters of tokens see only their hashes', async () => {
+  const seen: string[] = [];
+  const limiters = memoryLimiters();
+  const create: typeof limiters.create = (...args) => {
+    const limiter = limiters.create(...args);
+    const consume = limiter.consume.bind(limiter);
+    limiter.consume = (key, ...rest) => {
+      seen.push(String(key));
+      return consume(key, ...rest);
+    };
+    return limiter;
+  };
+  await new RateLimits(10, { ...limiters, create }).countToken('my-token');
+  expect(seen).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
+});

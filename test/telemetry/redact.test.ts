@@ -27,8 +27,40 @@ describe('keeps the first characters, which lists show as well, and hides the re
   });
 });
 
+const token = 'k3J9dQ2mZx7Lw0VbT5nRs8YcH1fGp4Ea';
+
+describe('hides the token of a heartbeat', () => {
+  test.each([
+    ['in a path', `/api/heartbeats/${token}`, '/api/heartbeats/****'],
+    ['of a failure', `/api/heartbeats/${token}/fail`, '/api/heartbeats/****/fail'],
+    ['with a mistyped end', `/api/heartbeats/${token}/typo`, '/api/heartbeats/****/typo'],
+    ['in a URL', `"url":"https://status.example/api/heartbeats/${token}"}`, '"url":"https://status.example/api/heartbeats/****"}'],
+    ['before a query', `/api/heartbeats/${token}?a=b`, '/api/heartbeats/****?a=b'],
+    ['without /api', `/heartbeats/${token}`, '/heartbeats/****'],
+    ['in another case', `/API/HEARTBEATS/${token}`, '/API/HEARTBEATS/****'],
+    ['after an encoded slash', `/api/heartbeats%2F${token}`, '/api/heartbeats%2F****'],
+    ['after a slash that is encoded twice', `/api/heartbeats%252f${token}`, '/api/heartbeats%252f****'],
+    ['that is encoded itself', `/api/heartbeats/${encode(token)}/x`, '/api/heartbeats/****/x'],
+    ['twice', `/heartbeats/${token} /heartbeats/${token}`, '/heartbeats/**** /heartbeats/****'],
+    ['that is a part of one', `/api/heartbeats/${token.slice(0, 5)}`, '/api/heartbeats/****'],
+  ])('%s', (_, text, redacted) => {
+    expect(redactCredentials(text)).toBe(redacted);
+  });
+
+  test.each([
+    ['after two slashes', `/api/heartbeats//${token}`],
+    ['after another segment', `/api/heartbeats/fail/${token}`],
+    ['after a quotation mark', JSON.stringify({ path: `/api/heartbeats/"${token}"` })],
+    ['after the singular', `/api/heartbeat/${token}`],
+  ])('%s', (_, text) => {
+    expect(redactCredentials(text)).not.toContain(token);
+  });
+});
+
 describe('leaves alone', () => {
   test.each([
+    ['the paths of heartbeats without a token', '/api/heartbeats /api/heartbeats/'],
+    ['a word that only begins like it', '/api/heartbeatsx/1'],
     ['the characters that lists show', 'stkp_0123'],
     ['the beginning of every key', 'stkp_'],
     ['a text without a key', '/api/monitors/17'],

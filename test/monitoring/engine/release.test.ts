@@ -4,7 +4,7 @@ import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { NoNetwork } from '../../../src/monitoring/engine/connectivity.ts';
 import { releaseClaims } from '../../../src/monitoring/engine/release.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { claimOf, createMonitors, makeOverdue } from './due-monitors.ts';
+import { claimOf, createMonitors, makeOverdue, secondsUntilDue } from './due-monitors.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -52,4 +52,22 @@ test('the version changes with last_error only, and a shutdown changes neither',
   const [first, second, third] = [await release(filesOpen), await release(filesOpen), await release()];
   expect([second, third]).toEqual([first, first]);
   expect((await release(morning))?.version).toBe((first?.version ?? 0) + 1);
+});
+
+test('without a network a monitor waits for its turn within a minute, and a passive one for a whole period', async () => {
+  const untilDue = async () => (await service.database.asEngine((em) => secondsUntilDue(em, user.id)))[0];
+  const setGrace = (grace: number | null) =>
+    service.database.asUser(user.id, (em) => em.execute('update monitors set interval_seconds = 3600, grace_seconds = ?', [grace], 'run'));
+  await setGrace(null);
+  await release(new NoNetwork(undefined));
+  expect(await untilDue()).toBeLessThanOrEqual(60);
+  await setGrace(300);
+  await release(new NoNetwork(undefined));
+  expect(await untilDue()).toBeGreaterThan(3600);
+});
+
+test('a passive monitor whose process stopped is due again at once', async () => {
+  await service.database.asUser(user.id, (em) => em.execute('update monitors set grace_seconds = 300', [], 'run'));
+  await release();
+  expect((await service.database.asEngine((em) => secondsUntilDue(em, user.id)))[0]).toBeLessThanOrEqual(10);
 });

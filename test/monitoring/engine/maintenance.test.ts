@@ -1,0 +1,184 @@
+// Claims and results of checks around a maintenance. The tests check by themselves, so that they decide when.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import type { Claim } from '../../../src/monitoring/engine/claim.ts';
+import { recordResults } from '../../../src/monitoring/engine/record.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createMonitor } from '../factories.ts';
+import { assignProvider, readAlertKinds, readIncidents, readMonitor } from '../heartbeats/heartbeat-monitors.ts';
+import { claimOf, makeOverdue, succeeded } from './due-monitors.ts';
+
+let service: TestService;
+let user: TestUser;
+let monitor: { id: number; path: string };
+
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  user = await service.createUser();
+  monitor = await createMonitor(user, { confirmations: 0 });
+  await assignProvider(user, monitor);
+});
+afterAll(() => service.stop());
+
+const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
+
+async function claim(): Promise<Claim> {
+  await service.database.asEngine((em) => makeOverdue(em, user.id));
+  const [claimed] = await service.database.asEngine((em) => claimOf(em, user.id, 1));
+  if (!claimed) throw new Error('The monitor was not claimed.');
+  return claimed;
+}
+
+/** Returns the number of accepted results. */
+async function record(claimed: Claim, isUp: boolean): Promise<number> {
+  const completed = { ...succeeded(claimed), ...(!isUp && { result: failure }) };
+  return (await service.database.asEngine((em) => recordResults(queryInTransaction(em), [completed]))).accepted;
+}
+
+/** Runs checks: "+" is a successful one, "-" a failed one. */
+async function check(results: string) {
+  for (const result of results) expect(await record(await claim(), result === '+')).toBe(1);
+}
+
+const setMaintenance = (seconds: number | null) =>
+  user.api.put(monitor.path, {
+    json: { maintenance_until: seconds === null ? null : new Date(Date.now() + seconds * 1000).toISOString() },
+  });
+
+/** Lets the time of the maintenance pass. */
+const passMaintenance = () =>
+  service.database.asUser(user.id, (em) => em.execute(`update monitors set maintenance_until = now() - interval '1 second'`, [], 'run'));
+
+const statusOf = async () => (await readMonitor(user, monitor)).status;
+const alerts = () =>
+  service.database.asUser(user.id, (em) => em.execute<{ kind: string; status: string }[]>('select kind, status from alerts order by id'));
+
+test('the status tells the truth during a maintenance, and no incident opens', async () => {
+  await setMaintenance(3600);
+  const statuses: string[] = [];
+  for (const result of '+-+-') {
+    await check(result);
+    statuses.push(await statusOf());
+  }
+  expect(statuses).toEqual(['up', 'down', 'up', 'down']);
+  expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'HTTP 503' });
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  expect(await alerts()).toEqual([]);
+});
+
+test('its start resolves an open incident, tells nobody, and cancels alerts that were not sent', async () => {
+  await check('+-');
+  expect(await alerts()).toEqual([{ kind: 'down', status: 'pending' }]);
+  await setMaintenance(3600);
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
+  expect(await alerts()).toEqual([{ kind: 'down', status: 'failed' }]);
+  expect(await statusOf()).toBe('down');
+});
+
+test('a check that was running when it started opens no incident', async () => {
+  await check('+');
+  const claimed = await claim();
+  await setMaintenance(3600);
+  expect(await record(claimed, false)).toBe(0);
+  expect(await statusOf()).toBe('up');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+});
+
+test('failures from before its start do not count after its end', async () => {
+  await user.api.put(monitor.path, { json: { confirmations: 2 } });
+  await check('+--');
+  await setMaintenance(3600);
+  await setMaintenance(null);
+  await check('--');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  await check('-');
+  expect(await readIncidents(user, monitor)).toHaveLength(1);
+});
+
+test.each([
+  ['its time passes', passMaintenance],
+  ['it is ended early', () => setMaintenance(null)],
+  ['its time is moved into the past', () => setMaintenance(-1)],
+])('if the target still fails when %s, the first failing check opens an incident with alerts', async (_, end) => {
+  await check('+');
+  await setMaintenance(3600);
+  await check('--');
+  await end();
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  await check('-');
+  const [incident] = await readIncidents(user, monitor);
+  expect(incident).toMatchObject({ status: 'open', cause: 'HTTP 503', status_code: 503 });
+  expect(await readAlertKinds(service, user)).toEqual(['down']);
+  await check('-');
+  expect(await readIncidents(user, monitor)).toHaveLength(1);
+});
+
+test('an incident after a maintenance starts at the first failure after it, and not before', async () => {
+  await setMaintenance(3600);
+  await check('--');
+  await passMaintenance();
+  const { maintenance_until } = await readMonitor(user, monitor);
+  await check('-');
+  const [incident] = await readIncidents(user, monitor);
+  expect(Date.parse(incident.started_at)).toBeGreaterThanOrEqual(Date.parse(maintenance_until));
+});
+
+test('a target that recovers during it or in the first check afterwards causes no message', async () => {
+  await setMaintenance(3600);
+  await check('-+');
+  await passMaintenance();
+  await check('+');
+  await setMaintenance(3600);
+  await check('-');
+  await passMaintenance();
+  await check('+');
+  expect(await statusOf()).toBe('up');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  expect(await alerts()).toEqual([]);
+});
+
+test('a check that was running when it ended opens no incident, and the next one does', async () => {
+  await setMaintenance(3600);
+  const claimed = await claim();
+  await setMaintenance(null);
+  expect(await record(claimed, false)).toBe(1);
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  await check('-');
+  expect(await readIncidents(user, monitor)).toHaveLength(1);
+});
+
+test('it can be extended without ending in between', async () => {
+  await setMaintenance(60);
+  await check('-');
+  await setMaintenance(7200);
+  await check('-');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  expect(await statusOf()).toBe('down');
+});
+
+test('an extension keeps the claim of a running check', async () => {
+  await setMaintenance(60);
+  const claimed = await claim();
+  await setMaintenance(7200);
+  expect(await record(claimed, false)).toBe(1);
+});
+
+test('a recovery from before its start is still told to those who know of the failure', async () => {
+  await check('+-');
+  await service.database.asEngine((em) => em.execute(`update alerts set status = 'sent' where user_id = ?`, [user.id], 'run'));
+  await check('+');
+  await setMaintenance(3600);
+  expect(await alerts()).toEqual([
+    { kind: 'down', status: 'sent' },
+    { kind: 'recovered', status: 'pending' },
+  ]);
+});
+
+test('the end of a maintenance that has already passed changes nothing: an open incident stays open', async () => {
+  await check('+-');
+  await setMaintenance(-60);
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open' }]);
+  expect(await alerts()).toEqual([{ kind: 'down', status: 'pending' }]);
+});

@@ -1,0 +1,231 @@
+// When certificates expire, and who is warned of it.
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check.ts';
+import { recordResults } from '../../../src/monitoring/engine/record.ts';
+import { type Authority, createAuthority, trust } from '../../support/certificates.ts';
+import { startReceivers } from '../../support/receivers.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { wakeAll } from '../../support/wake.ts';
+import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
+import { createMonitor } from '../factories.ts';
+import { assignProvider, readAlertKinds, readMonitor } from '../heartbeats/heartbeat-monitors.ts';
+import { claimOf, makeOverdue } from './due-monitors.ts';
+
+const day = 24 * 60 * 60 * 1000;
+/** A whole number of seconds, as in certificates. */
+const inDays = (days: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * day);
+
+describe('warnings', () => {
+  let service: TestService;
+  let user: TestUser;
+  let monitor: { id: number; path: string };
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+  beforeEach(async () => {
+    user = await service.createUser();
+    monitor = await createMonitor(user);
+    await assignProvider(user, monitor);
+  });
+  afterAll(() => service.stop());
+
+  /** Records a check that has seen a certificate. */
+  async function check(expiresAt: Date, warningDays: number | null = 14, { id } = monitor, isUp = true) {
+    await service.database.asEngine((em) => makeOverdue(em, user.id));
+    const claims = await service.database.asEngine((em) => claimOf(em, user.id, 10));
+    const certificate = { expiresAt, warningDays };
+    const result: CheckResult = isUp
+      ? { up: true, responseTimeMs: 1, certificate }
+      : { up: false, cause: 'x', statusCode: null, certificate };
+    const completed = claims.filter((claim) => claim.id === id).map((claim) => ({ claim, result, startedMs: performance.now() }));
+    expect(completed).toHaveLength(1);
+    await service.database.asEngine((em) => recordResults(queryInTransaction(em), completed));
+  }
+
+  /** Lets time pass until the stored certificate expires at this time. */
+  const moveExpiry = (expiresAt: Date) =>
+    service.database.asEngine((em) => em.execute('update monitors set tls_expires_at = ? where id = ?', [expiresAt, monitor.id], 'run'));
+
+  const warnings = () => readAlertKinds(service, user);
+
+  test('one is queued for each enabled assignment when the certificate expires within the days of the option', async () => {
+    await assignProvider(user, monitor);
+    await assignProvider(user, monitor, false);
+    await check(inDays(15));
+    expect(await warnings()).toEqual([]);
+    await moveExpiry(inDays(13));
+    await check(inDays(13));
+    expect(await warnings()).toEqual(['tls_expiring', 'tls_expiring']);
+  });
+
+  test('there is one when they begin and one on the last day, and no more', async () => {
+    for (const days of [13, 12, 5, 2]) {
+      await moveExpiry(inDays(days));
+      await check(inDays(days));
+      await check(inDays(days));
+    }
+    expect(await warnings()).toHaveLength(1);
+    for (const days of [0.9, 0.1, -1]) {
+      await moveExpiry(inDays(days));
+      await check(inDays(days));
+    }
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('a certificate that is seen for the first time on its last day causes one', async () => {
+    const expiresAt = inDays(0.5);
+    for (let count = 0; count < 3; count++) await check(expiresAt);
+    expect(await warnings()).toHaveLength(1);
+  });
+
+  test('a new certificate causes them again', async () => {
+    await check(inDays(5));
+    await check(inDays(90));
+    expect(await warnings()).toHaveLength(1);
+    await check(inDays(6));
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('servers of one host with different certificates cause one for each certificate, however often they alternate', async () => {
+    const [first, second] = [inDays(5), inDays(6)];
+    for (let count = 0; count < 4; count++) for (const expiresAt of [first, second]) await check(expiresAt);
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('with null there are none', async () => {
+    for (const days of [13, 0.5, -1]) await check(inDays(days), null);
+    expect(await warnings()).toEqual([]);
+  });
+
+  test('a failed check causes them as well', async () => {
+    await check(inDays(5), 14, monitor, false);
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
+  test('they wait for the end of a maintenance', async () => {
+    await user.api.put(monitor.path, { json: { maintenance_until: inDays(1).toISOString() } });
+    const expiresAt = inDays(5);
+    await check(expiresAt);
+    expect(await warnings()).toEqual([]);
+    await user.api.put(monitor.path, { json: { maintenance_until: null } });
+    await check(expiresAt);
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
+  test('the deletion of the monitor deletes them', async () => {
+    await check(inDays(5));
+    await user.api.delete(monitor.path);
+    expect(await warnings()).toEqual([]);
+  });
+
+  test('another url forgets the certificate, and other settings do not', async () => {
+    await check(inDays(5));
+    const { tls_expires_at } = await readMonitor(user, monitor);
+    await user.api.put(monitor.path, { json: { friendly_name: 'Other', http: { tls_warning_days: 10 } } });
+    expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at });
+    await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
+    expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at: null });
+    await check(inDays(5));
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('a warning that was not sent is canceled when the url changes, as it is about another target', async () => {
+    await check(inDays(5));
+    await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
+    const alerts = await service.database.asUser(user.id, (em) => em.execute('select status from alerts'));
+    expect(alerts).toEqual([{ status: 'failed' }]);
+  });
+
+  test('monitors with a warning come after those that are down, and before all others', async () => {
+    const [up, down] = [await createMonitor(user), await createMonitor(user, { confirmations: 0 })];
+    const pending = await createMonitor(user);
+    await check(inDays(90), 14, up);
+    await check(inDays(90), 14, down, false);
+    await check(inDays(5));
+    const { body } = await user.api.get('/api/monitors?sort=worst_first');
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual([down.id, monitor.id, pending.id, up.id]);
+  });
+});
+
+describe('checks of real servers', () => {
+  let receivers: Awaited<ReturnType<typeof startReceivers>>;
+  let authority: Authority;
+  let service: TestService;
+  let user: TestUser;
+
+  beforeAll(async () => {
+    authority = await createAuthority();
+    trust(authority);
+    receivers = await startReceivers();
+    service = await startService({ delivery: receivers.delivery }, { net: receivers.net, engine: true });
+    user = await service.createUser();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await receivers.close();
+  });
+
+  async function startTarget(days: number, script: WebServer['script'] = scripts.respond()) {
+    const expiresAt = inDays(days);
+    const certificate = await authority.issue('shop.example', { from: inDays(-10), to: expiresAt });
+    const server = await startWebServer({ host: receivers.externalAddress, certificate, script });
+    onTestFinished(() => server.close());
+    return { url: `https://shop.example:${server.port}/`, expiresAt: expiresAt.toISOString() };
+  }
+
+  /** Creates a monitor and waits for the result of its first check. */
+  async function checkOnce(url: string, fields: object = {}) {
+    const monitor = await createMonitor(user, { url, confirmations: 0, ...fields });
+    await wakeAll(service.database);
+    await expect.poll(async () => (await readMonitor(user, monitor)).last_checked_at, { timeout: 20_000 }).not.toBeNull();
+    return readMonitor(user, monitor);
+  }
+
+  test('record when the certificate expires', async () => {
+    const { url, expiresAt } = await startTarget(40);
+    expect(await checkOnce(url)).toMatchObject({ status: 'up', tls_expires_at: expiresAt });
+  });
+
+  test('record it if the response is not as expected', async () => {
+    const { url, expiresAt } = await startTarget(40, scripts.respond('broken', 503));
+    expect(await checkOnce(url)).toMatchObject({ status: 'down', last_error: 'HTTP 503', tls_expires_at: expiresAt });
+  });
+
+  test('record it if the certificate has expired', async () => {
+    const { url, expiresAt } = await startTarget(-1);
+    expect(await checkOnce(url)).toMatchObject({ status: 'down', tls_expires_at: expiresAt });
+  });
+
+  test('record it if the certificate need not be valid', async () => {
+    const { url, expiresAt } = await startTarget(-1);
+    expect(await checkOnce(url, { http: { verify_tls: false } })).toMatchObject({ status: 'up', tls_expires_at: expiresAt });
+  });
+
+  test('record that of the first server, and not that of a redirect', async () => {
+    const other = await startTarget(20);
+    const { url, expiresAt } = await startTarget(40, scripts.redirect(other.url));
+    expect(await checkOnce(url)).toMatchObject({ status: 'up', tls_expires_at: expiresAt });
+  });
+
+  test('record none for http, also if it redirects to https', async () => {
+    const other = await startTarget(20);
+    const server = await startWebServer({ host: receivers.externalAddress, script: scripts.redirect(other.url) });
+    onTestFinished(() => server.close());
+    expect(await checkOnce(`http://shop.example:${server.port}/`)).toMatchObject({ status: 'up', tls_expires_at: null });
+  });
+
+  test('warn with a message that names the monitor and the time', async () => {
+    const { url, expiresAt } = await startTarget(5);
+    const monitor = await createMonitor(user, { url, is_active: false });
+    const provider = (await user.api.post('/api/providers', { json: receivers.providers.telegram })).body.data;
+    await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: provider.id } });
+    await user.api.put(monitor.path, { json: { is_active: true } });
+    await expect.poll(() => receivers.received().telegram, { timeout: 20_000 }).toHaveLength(1);
+    const time = expiresAt.slice(0, 19).replace('T', ' ');
+    const [text = ''] = receivers.received().telegram;
+    expect(text).toMatch(/^CERTIFICATE: the TLS certificate of Shop \(https:\/\/shop\.example:\d+\/\) expires in 4 d 23 h, at /);
+    expect(text).toContain(`${time} UTC`);
+  });
+});

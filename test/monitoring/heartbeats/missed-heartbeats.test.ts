@@ -1,0 +1,206 @@
+// The engine notices that a heartbeat did not come.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { commands } from '../../../src/commands/registry.ts';
+import { NoNetwork } from '../../../src/monitoring/engine/connectivity.ts';
+import { releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/release.ts';
+import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { wakeAll } from '../../support/wake.ts';
+import { claimOf, makeOverdue, secondsUntilDue } from '../engine/due-monitors.ts';
+import {
+  assignProvider,
+  createHeartbeat,
+  type HeartbeatMonitor,
+  readAlertKinds,
+  readCounts,
+  readIncidents,
+  readMonitor,
+} from './heartbeat-monitors.ts';
+
+let service: TestService;
+/** A service without an engine, for what a running one would disturb. */
+let idle: TestService;
+let user: TestUser;
+
+beforeAll(async () => {
+  service = await startService({}, { engine: true });
+  idle = await startService();
+});
+beforeEach(async () => {
+  user = await service.createUser();
+});
+afterAll(async () => {
+  await service.stop();
+  await idle.stop();
+});
+
+/** Ends the wait of a monitor. */
+async function endWait({ id }: HeartbeatMonitor) {
+  await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now() where id = ?', [id], 'run'));
+  await wakeAll(service.database);
+}
+
+const waitForStatus = (monitor: HeartbeatMonitor, status: string) =>
+  expect.poll(async () => (await readMonitor(user, monitor)).status, { timeout: 20_000 }).toBe(status);
+
+const waitForChecks = (monitor: HeartbeatMonitor, checks: number) =>
+  expect.poll(async () => (await readCounts(service, monitor))?.checks, { timeout: 20_000 }).toBe(checks);
+
+async function untilDue({ database }: TestService, { id }: TestUser): Promise<number> {
+  return (await database.asEngine((em) => secondsUntilDue(em, id)))[0] ?? Number.NaN;
+}
+
+test.each([
+  ['after its creation', false],
+  ['after a heartbeat', true],
+])('without a heartbeat for the interval and the grace period %s, a monitor goes down and alerts are queued', async (_, hasBeaten) => {
+  const monitor = await createHeartbeat(user);
+  await assignProvider(user, monitor);
+  if (hasBeaten) await service.anonymous.post(monitor.receiver);
+  await endWait(monitor);
+  await waitForStatus(monitor, 'down');
+  expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'no heartbeat for 2 min' });
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min', status_code: null }]);
+  expect(await readAlertKinds(service, user)).toEqual(['down']);
+});
+
+test('a new monitor waits for the interval and the grace period before it is checked', async () => {
+  user = await idle.createUser();
+  await createHeartbeat(user, { interval: 300, heartbeat: { grace_seconds: 30 } });
+  const seconds = await untilDue(idle, user);
+  expect(seconds).toBeGreaterThan(300);
+  expect(seconds).toBeLessThanOrEqual(330);
+});
+
+test.each([
+  ['the interval', { interval: 1800 }, 1860],
+  ['the grace period', { heartbeat: { grace_seconds: 600 } }, 660],
+  ['whether it is active', { is_active: true }, 120],
+])('a change of %s begins a new wait', async (_, json, wait) => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, 'is_active' in json ? { is_active: false } : {});
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-5 seconds'));
+  expect((await user.api.put(monitor.path, { json })).status).toBe(200);
+  const seconds = await untilDue(idle, user);
+  expect(seconds).toBeGreaterThan(wait - 30);
+  expect(seconds).toBeLessThanOrEqual(wait);
+});
+
+test('the next heartbeat brings the monitor up, resolves the incident and queues an alert', async () => {
+  const monitor = await createHeartbeat(user);
+  await assignProvider(user, monitor);
+  await endWait(monitor);
+  await waitForStatus(monitor, 'down');
+  await service.anonymous.post(monitor.receiver);
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', last_error: null });
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
+  expect(await readAlertKinds(service, user)).toEqual(['down', 'recovered']);
+});
+
+test('a monitor that stays down opens one incident and queues one alert', async () => {
+  const monitor = await createHeartbeat(user);
+  await assignProvider(user, monitor);
+  await endWait(monitor);
+  await waitForStatus(monitor, 'down');
+  await endWait(monitor);
+  await waitForChecks(monitor, 2);
+  expect(await readIncidents(user, monitor)).toHaveLength(1);
+  expect(await readAlertKinds(service, user)).toEqual(['down']);
+});
+
+test('the reported failure stays the last error while the monitor has not waited for a whole period', async () => {
+  const monitor = await createHeartbeat(user, { interval: 86_400 });
+  await service.anonymous.post(`${monitor.receiver}/fail`);
+  await endWait(monitor); // It has a turn every minute while it is down.
+  await waitForChecks(monitor, 2);
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'down', last_error: 'the job reported a failure' });
+});
+
+test('a failure that is reported during a maintenance is the cause of the incident that opens after its end', async () => {
+  const maintenance_until = new Date(Date.now() + 3_600_000).toISOString();
+  const monitor = await createHeartbeat(user, { interval: 86_400, maintenance_until });
+  await service.anonymous.post(`${monitor.receiver}/fail`);
+  await user.api.put(monitor.path, { json: { maintenance_until: null } });
+  await endWait(monitor);
+  await expect.poll(() => readIncidents(user, monitor), { timeout: 20_000 }).toHaveLength(1);
+  expect(await readIncidents(user, monitor)).toMatchObject([{ cause: 'the job reported a failure' }]);
+});
+
+test('during a maintenance heartbeats and failures change the status, and nobody is alerted', async () => {
+  const monitor = await createHeartbeat(user, { maintenance_until: new Date(Date.now() + 3_600_000).toISOString() });
+  await assignProvider(user, monitor);
+  const statuses: string[] = [];
+  for (const path of [monitor.receiver, `${monitor.receiver}/fail`, `${monitor.receiver}/fail`, monitor.receiver]) {
+    await service.anonymous.post(path);
+    statuses.push((await readMonitor(user, monitor)).status);
+  }
+  expect(statuses).toEqual(['up', 'down', 'down', 'up']);
+  await endWait(monitor);
+  await waitForStatus(monitor, 'down');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  expect(await readAlertKinds(service, user)).toEqual([]);
+});
+
+test('a heartbeat that is still missing after a maintenance opens an incident, with alerts', async () => {
+  const monitor = await createHeartbeat(user, { maintenance_until: new Date(Date.now() + 3_600_000).toISOString() });
+  await assignProvider(user, monitor);
+  await endWait(monitor);
+  await waitForStatus(monitor, 'down');
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update monitors set maintenance_until = now() - interval '1 second'`, [], 'run'),
+  );
+  await endWait(monitor);
+  await expect.poll(() => readAlertKinds(service, user), { timeout: 20_000 }).toEqual(['down']);
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min' }]);
+});
+
+test('an overdue monitor waits for a whole period after a start, although others have their turn within a minute', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 3600 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  await spreadOverdue(
+    (work) => idle.database.engineTransaction(work),
+    () => true,
+  );
+  expect(await untilDue(idle, user)).toBeGreaterThan(3600);
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'pending' });
+});
+
+test('a monitor that is not overdue keeps the end of its wait after a start', async () => {
+  user = await idle.createUser();
+  await createHeartbeat(user, { interval: 3600 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-60 seconds'));
+  await spreadOverdue(
+    (work) => idle.database.engineTransaction(work),
+    () => true,
+  );
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(60);
+});
+
+test('a monitor that was due without a network waits for a whole period', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 3600 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id));
+  const [claim] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+  if (!claim) throw new Error('The monitor was not claimed.');
+  await idle.database.engineTransaction((query) => releaseClaims(query, [{ claim, failure: new NoNetwork(undefined) }], 10));
+  expect(await untilDue(idle, user)).toBeGreaterThan(3600);
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'pending' });
+});
+
+test('the monitors of a resumed user wait for a whole period', async () => {
+  user = await idle.createUser();
+  await createHeartbeat(user, { interval: 3600 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id));
+  const { database } = idle;
+  const context = { database, secretKeys: [], config: { dataDirectory: '' }, inService: true, progress: () => {} };
+  for (const command of ['user suspend', 'user resume'] as const) {
+    await commands[command]({ ...context, signal: AbortSignal.timeout(60_000) }, { email: user.email });
+  }
+  expect(await untilDue(idle, user)).toBeGreaterThan(3600);
+});
+
+test('a paused monitor does not go down', async () => {
+  user = await idle.createUser();
+  await createHeartbeat(user, { is_active: false });
+  expect(await idle.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
+});
