@@ -9,7 +9,10 @@ const apiKey = new RegExp(
 );
 
 /** The token of a heartbeat is the credential of its sender. It may be in the wrong place, such as after a mistyped path. */
-const heartbeatToken = new RegExp(`(/heartbeats?(?:/|${percent}2f)+(?:fail/)?)[^/\\s?#\\\\,}]+|(/)[0-9A-Za-z]{32}(?![0-9A-Za-z])`, 'gi');
+const heartbeatToken = new RegExp(
+  `(/heartbeats(?:/|${percent}2f)+(?:fail/)?(?:\\\\")?)[^/\\s"?#\\\\]+|(/)[0-9A-Za-z]{32}(?![0-9A-Za-z])`,
+  'gi',
+);
 
 /** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, and the tokens of heartbeats. */
 export function redactCredentials(text: string): string {

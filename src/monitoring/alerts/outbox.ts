@@ -88,7 +88,7 @@ export const cancelWarnings = prepare(({ ids }: { ids: number[] }) => {
     .selectFrom('monitors')
     .select('id')
     .where('id', '=', sql<number>`any (${ids}::bigint[])`)
-    .where('status', 'in', [sql.lit('pending'), sql.lit('paused')]);
+    .where(sql<boolean>`status in ('pending', 'paused')`);
   return db
     .updateTable('alerts as a')
     .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })

@@ -97,7 +97,6 @@ describe('a target', () => {
     'tcp://127.1:22',
     'tcp://127.0.0.1.:22',
     'tcp://１２７.0.0.1:22',
-    'tcp://%31%32%37.0.0.1:22',
     'tcp://localhost:22',
     'tcp://LOCALHOST.:22',
     'tcp://db.localhost:22',

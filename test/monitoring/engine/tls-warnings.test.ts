@@ -45,8 +45,18 @@ describe('warnings', () => {
   }
 
   /** Lets time pass until the stored certificate expires at this time. */
+  /** A day passes: the certificate expires in fewer days, and the last warning is a day older. */
   const moveExpiry = (expiresAt: Date) =>
-    service.database.asEngine((em) => em.execute('update monitors set tls_expires_at = ? where id = ?', [expiresAt, monitor.id], 'run'));
+    service.database.asEngine((em) =>
+      em.execute(
+        `update monitors set tls_expires_at = ?, tls_warned_expiry = case when tls_warned_expiry = tls_expires_at then ?::timestamptz end,
+           tls_warned_at = tls_warned_at - interval '1 day' where id = ?`,
+        [expiresAt, expiresAt, monitor.id],
+        'run',
+      ),
+    );
+  const passDay = () =>
+    service.database.asEngine((em) => em.execute(`update monitors set tls_warned_at = tls_warned_at - interval '1 day'`, [], 'run'));
 
   const warnings = () => readAlertKinds(service, user);
 
@@ -62,14 +72,16 @@ describe('warnings', () => {
 
   test('there is one when they begin and one on the last day, and no more', async () => {
     for (const days of [13, 12, 5, 2]) {
-      await moveExpiry(inDays(days));
-      await check(inDays(days));
-      await check(inDays(days));
+      const expiresAt = inDays(days);
+      await moveExpiry(expiresAt);
+      await check(expiresAt);
+      await check(expiresAt);
     }
     expect(await warnings()).toHaveLength(1);
     for (const days of [0.9, 0.1, -1]) {
-      await moveExpiry(inDays(days));
-      await check(inDays(days));
+      const expiresAt = inDays(days);
+      await moveExpiry(expiresAt);
+      await check(expiresAt);
     }
     expect(await warnings()).toHaveLength(2);
   });
@@ -84,13 +96,25 @@ describe('warnings', () => {
     await check(inDays(5));
     await check(inDays(90));
     expect(await warnings()).toHaveLength(1);
+    await passDay();
     await check(inDays(6));
     expect(await warnings()).toHaveLength(2);
   });
 
   test('servers of one host with different certificates cause one for each certificate, however often they alternate', async () => {
     const [first, second] = [inDays(5), inDays(6)];
-    for (let count = 0; count < 4; count++) for (const expiresAt of [first, second]) await check(expiresAt);
+    for (let count = 0; count < 4; count++) {
+      for (const expiresAt of [first, second]) await check(expiresAt);
+      await passDay();
+    }
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('a target that shows a new certificate with every check causes one a day', async () => {
+    for (let count = 0; count < 4; count++) await check(inDays(5 + count / 100));
+    expect(await warnings()).toHaveLength(1);
+    await passDay();
+    for (let count = 4; count < 8; count++) await check(inDays(5 + count / 100));
     expect(await warnings()).toHaveLength(2);
   });
 

@@ -83,11 +83,11 @@ describe('filters and orders', () => {
     const monitors: [name: string, state: string, fields: object][] = [
       ['beta', `status = 'up'`, { url: 'https://beta.example.org/a_b', tags: ['production', 'web'] }],
       ['Alpha', `status = 'down'`, { url: 'https://alpha.example.org/100%25', tags: ['production'], website_id: websiteId }],
-      ['alpha', `status = 'up', tls_warnings = 1`, { url: 'https://Beta.example.org/axb', tags: ['web'] }],
+      ['alpha', `status = 'up', tls_expires_at = now(), tls_warned_expiry = now()`, { url: 'https://Beta.example.org/axb', tags: ['web'] }],
       ['100% of_it', `status = 'paused', is_active = false`, { url: 'tcp://db.example.org:5432', type: 'tcp', website_id: websiteId }],
       ['Job', `status = 'pending'`, { type: 'heartbeat', url: undefined, tags: ['production'] }],
-      ['Ünder', `status = 'up', tls_warnings = 0`, { url: 'under.example.org', type: 'ping' }],
-      ['zeta', `status = 'down', tls_warnings = 2`, { url: 'https://zeta.example.org/' }],
+      ['Ünder', `status = 'up', tls_expires_at = now()`, { url: 'under.example.org', type: 'ping' }],
+      ['zeta', `status = 'down', tls_expires_at = now(), tls_warned_expiry = now()`, { url: 'https://zeta.example.org/' }],
     ];
     for (const [friendly_name, state, fields] of monitors) {
       const { id } = await createMonitor(owner, { friendly_name, ...fields });
