@@ -2229,6 +2229,16 @@ export interface operations {
                  */
                 type?: "http" | "ping" | "tcp" | "heartbeat";
                 /**
+                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
+                 * @example 1
+                 */
+                page: components["parameters"]["Page"];
+                /**
+                 * @description The maximum number of monitors per page.
+                 * @example 20
+                 */
+                pageSize: number;
+                /**
                  * @description Return only monitors that have this tag.
                  * @example production
                  */
@@ -2248,16 +2258,6 @@ export interface operations {
                  * @example worst_first
                  */
                 sort: "newest" | "name" | "worst_first";
-                /**
-                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
-                 * @example 1
-                 */
-                page: components["parameters"]["Page"];
-                /**
-                 * @description The maximum number of monitors per page.
-                 * @example 20
-                 */
-                pageSize: number;
             };
             header?: {
                 /**

@@ -49,5 +49,5 @@ export async function startEnvironment(database: Database): Promise<TestEnvironm
 /** The database with a fault: whatever a request does with it fails with this error. */
 function failing(database: Database, error: Error): Database {
   const fail = () => Promise.reject(error);
-  return { ...shareFairly(database), asUser: fail, asAuthenticator: fail, query: () => fail };
+  return { ...shareFairly(database), asUser: fail, asAuthenticator: fail, engineTransaction: fail, query: () => fail };
 }

@@ -56,9 +56,9 @@ export const setups: Record<string, Setup> = {
   },
   'listMonitors two_monitors': async (draft) => {
     // The examples of the parameters would filter out one of the two monitors.
-    const { status, type, ...query } = draft.request.query ?? {};
+    const { status, type, tag, website_id, search, sort, ...query } = draft.request.query ?? {};
     draft.request.query = query;
-    await createMonitor(draft, { type: 'ping', url: 'router.example.net' });
+    await createMonitor(draft, { type: 'ping', url: 'router.example.net', http: undefined });
     await createMonitor(draft);
   },
   'listIncidents resolved': (draft) => addIncident(draft, '8 minutes'),
@@ -135,6 +135,11 @@ export const setups: Record<string, Setup> = {
   not_found: async (draft) => {
     setCredentials(draft, await authorization(await draft.service.createUser()));
   },
+  'createMonitor website_not_found': withBody({ website_id: Number.MAX_SAFE_INTEGER }),
+  'changeMonitors not_found': (draft) => {
+    draft.request.json = { action: 'assign', tag: 'production', provider_id: Number.MAX_SAFE_INTEGER };
+  },
+  ...forHeartbeats('not_found', sendUnknownToken),
   'addNotification provider_not_found': withBody({ provider_id: Number.MAX_SAFE_INTEGER }),
   'removeNotification not_assigned': withBody({ provider_id: Number.MAX_SAFE_INTEGER }),
 
@@ -221,6 +226,12 @@ export const setups: Record<string, Setup> = {
     await send(draft);
   },
 
+  ...forHeartbeats('rate_limited', async (draft) => {
+    sendUnknownToken(draft);
+    draft.service = draft.environment.rateLimited;
+    await send(draft);
+  }),
+
   // The session must still exist, so another operation uses up the limit.
   'deleteSession rate_limited': useUpSessionLimit,
   'changePassword rate_limited': useUpSessionLimit,
@@ -250,3 +261,12 @@ export const setups: Record<string, Setup> = {
   },
   delivery_not_configured: useRestrictedService,
 };
+
+function forHeartbeats(example: string, setup: Setup): Record<string, Setup> {
+  const operations = ['getHeartbeat', 'sendHeartbeat', 'getHeartbeatFailure', 'sendHeartbeatFailure'];
+  return Object.fromEntries(operations.map((operation) => [`${operation} ${example}`, setup]));
+}
+
+function sendUnknownToken(draft: Parameters<Setup>[0]) {
+  draft.request.parameters = { token: 'x'.repeat(32) };
+}

@@ -105,6 +105,14 @@ export interface ListMonitorsRequest {
      */
     type?: ListMonitorsTypeEnum;
     /**
+     * The page to return, starting at 1. A page after the last one is empty, not an error.
+     */
+    page?: number;
+    /**
+     * The maximum number of monitors per page.
+     */
+    pageSize?: number;
+    /**
      * Return only monitors that have this tag.
      */
     tag?: string;
@@ -120,14 +128,6 @@ export interface ListMonitorsRequest {
      * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires soon, pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
      */
     sort?: ListMonitorsSortEnum;
-    /**
-     * The page to return, starting at 1. A page after the last one is empty, not an error.
-     */
-    page?: number;
-    /**
-     * The maximum number of monitors per page.
-     */
-    pageSize?: number;
     /**
      * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
      */
@@ -411,6 +411,14 @@ export class MonitorsApi extends runtime.BaseAPI {
             queryParameters['type'] = requestParameters['type'];
         }
 
+        if (requestParameters['page'] != null) {
+            queryParameters['page'] = requestParameters['page'];
+        }
+
+        if (requestParameters['pageSize'] != null) {
+            queryParameters['pageSize'] = requestParameters['pageSize'];
+        }
+
         if (requestParameters['tag'] != null) {
             queryParameters['tag'] = requestParameters['tag'];
         }
@@ -425,14 +433,6 @@ export class MonitorsApi extends runtime.BaseAPI {
 
         if (requestParameters['sort'] != null) {
             queryParameters['sort'] = requestParameters['sort'];
-        }
-
-        if (requestParameters['page'] != null) {
-            queryParameters['page'] = requestParameters['page'];
-        }
-
-        if (requestParameters['pageSize'] != null) {
-            queryParameters['pageSize'] = requestParameters['pageSize'];
         }
 
         const headerParameters: runtime.HTTPHeaders = {};
