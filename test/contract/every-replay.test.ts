@@ -93,7 +93,7 @@ describe.each(repeatable)('$id', (operation) => {
     const request = await prepare(user);
     const before = await rowsOf(user);
     expect((await send(user, withInvalidInput(operation, request))).status).toBe(422);
-    if ('404' in operation.responses) {
+    if (operation.path.includes('{')) {
       const unknown = { ...request, parameters: { id: Number.MAX_SAFE_INTEGER } };
       expect((await send(user, unknown)).status).toBe(404);
     }

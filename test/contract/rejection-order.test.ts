@@ -55,18 +55,22 @@ describe.each(Object.values(operations))('$id', (operation) => {
     );
   });
 
-  test('reports the rate limit before any mistake but those in the route and the credentials', async () => {
-    const limited = await busy.createUser();
-    const later = possible.filter(({ part }) => part !== 'route' && part !== 'credentials');
-    const valid = await validRequest(operation.id, { service, user });
-    const api = operation.credentials.includes('bearerKey') ? limited.api : busy.anonymous;
-    const send = (made: Mistake[]) => api.request(...argumentsOf(withMistakes(operation, valid, made)));
-    await send(later.slice(0, 1)); // It uses up the limit.
-    for (const one of later) {
-      const { status, body } = await send([one]);
-      expect([titleOf([one]), status, body.code]).toEqual([titleOf([one]), 429, 'rate_limited']);
-    }
-  });
+  // A token has a limit of its own, which cannot be lowered.
+  test.skipIf(operation.path.includes('{token}'))(
+    'reports the rate limit before any mistake but those in the route and the credentials',
+    async () => {
+      const limited = await busy.createUser();
+      const later = possible.filter(({ part }) => part !== 'route' && part !== 'credentials');
+      const valid = await validRequest(operation.id, { service, user });
+      const api = operation.credentials.includes('bearerKey') ? limited.api : busy.anonymous;
+      const send = (made: Mistake[]) => api.request(...argumentsOf(withMistakes(operation, valid, made)));
+      await send(later.slice(0, 1)); // It uses up the limit.
+      for (const one of later) {
+        const { status, body } = await send([one]);
+        expect([titleOf([one]), status, body.code]).toEqual([titleOf([one]), 429, 'rate_limited']);
+      }
+    },
+  );
 
   if (/POST .*\/(websites|monitors|providers)$/.test(`${operation.method} ${operation.path}`))
     test('reports any mistake before the quota', async () => {

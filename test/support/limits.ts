@@ -68,13 +68,20 @@ const beginnings: Record<string, string> = {
   domain: 'https://example.com/',
   url: 'https://example.com/',
   webhook_url: 'https://hooks.slack.com/',
+  heartbeat_url: 'https://example.com/',
   phone_number: '+1',
 };
+
+/** Items must not be repeated. */
+function itemOf(items: Schema | undefined, index: number): unknown {
+  if (items?.type === 'integer') return index + 1;
+  return items?.enum ? (items.enum[index] ?? 'unknown') : `item-${index}`;
+}
 
 /** Returns values of a size. Characters outside the Basic Multilingual Plane count once, although they have two code units. */
 function valuesOf(name: string, { type, format, pattern = '', items }: Schema, size: number): unknown[] {
   if (type === 'integer') return [size];
-  if (type === 'array') return [Array.from({ length: size }, (_, index) => items?.enum?.[index] ?? 'unknown')];
+  if (type === 'array') return [Array.from({ length: size }, (_, index) => itemOf(items, index))];
   const begin = beginnings[name] ?? '';
   if (pattern.startsWith('^\\*{4}')) return [`****${'x'.repeat(size - 4)}`];
   if (size <= begin.length) return ['x'.repeat(size)];

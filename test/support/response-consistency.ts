@@ -44,7 +44,9 @@ function* problemContradictions({ pathname }: RequestInfo, status: number, heade
 /** A long path is cut, but not within an encoded character, and an API key or the token of a heartbeat in it is masked. */
 function instanceOf(pathname: string): string {
   const cut = pathname.slice(0, 2048).replace(/%[\da-f]?$/i, '');
-  return cut.replace(/(stkp_[0-9A-Za-z]{4})[0-9A-Za-z]+/g, '$1****').replace(/(\/heartbeats\/)[^/]+/, '$1****');
+  return cut
+    .replace(/(stkp_[0-9A-Za-z]{4})[0-9A-Za-z]+/g, '$1****')
+    .replace(/(\/heartbeats\/)[^/]+|(\/)[0-9A-Za-z]{32}(?![0-9A-Za-z])/g, '$1$2****');
 }
 
 /** The two APIs use different names for the same numbers. */
