@@ -5,7 +5,7 @@ import formats from 'ajv-formats';
 import fc from 'fast-check';
 
 export interface Schema {
-  type?: 'string' | 'integer' | 'boolean' | 'array' | 'object';
+  type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
   nullable?: boolean;
   readOnly?: boolean;
   enum?: (string | number)[];
@@ -72,6 +72,8 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
         fc.constantFrom(schema.minimum ?? 0, schema.maximum ?? 0),
         fc.integer({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000 }),
       );
+    case 'number':
+      return fc.double({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000, noNaN: true }).filter((value) => !Object.is(value, -0));
     case 'array':
       return fc.uniqueArray(validValues(schema.items ?? {}), {
         minLength: schema.minItems ?? 0,
