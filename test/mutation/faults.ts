@@ -5,6 +5,7 @@ import { contractFaults } from './faults/contract.ts';
 import { databaseFaults } from './faults/database.ts';
 import { engineFaults } from './faults/engine.ts';
 import { httpFaults } from './faults/http.ts';
+import { monitorFaults } from './faults/monitors.ts';
 import { networkFaults } from './faults/network.ts';
 import { operationFaults } from './faults/operations.ts';
 import { resourceFaults } from './faults/resources.ts';
@@ -17,6 +18,7 @@ export const faults: Fault[] = [
   ...contractFaults,
   ...databaseFaults,
   ...httpFaults,
+  ...monitorFaults,
   ...networkFaults,
   ...operationFaults,
   ...resourceFaults,
