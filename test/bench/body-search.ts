@@ -13,7 +13,7 @@ const roundMs = 1000;
 
 if (process.send) {
   const server = await startWebServer();
-  server.script = scripts.respond('The quick brown fox jumps over the lazy dog. '.repeat(2000).slice(0, pageBytes - 7) + 'at last');
+  server.script = scripts.respond(`${'The quick brown fox jumps over the lazy dog. '.repeat(2000).slice(0, pageBytes - 7)}at last`);
   process.send(server.url);
 } else {
   const child = fork(import.meta.filename);
