@@ -6,7 +6,7 @@ import type { Ranges } from '../../net/addresses.ts';
 import type { MonitorType, SentOptions, StoredOptions } from '../checks/check.ts';
 import { checkOf, checks } from '../checks/registry.ts';
 import type { Monitor } from './monitor.entity.ts';
-import type { MonitorSettings } from './monitor.writes.ts';
+import type { MonitorSettings, SeenTarget } from './monitor.writes.ts';
 
 export type CreateBody = operations['createMonitor']['requestBody']['content']['application/json'];
 export type UpdateBody = operations['updateMonitor']['requestBody']['content']['application/json'];
@@ -77,8 +77,15 @@ export function dependsOnStored(body: UpdateBody): boolean {
   return [url, type, confirmations].some((field) => field !== undefined) || monitorTypes.some((name) => optionsIn(body, name));
 }
 
-/** Returns the columns of the target after a request that was validated with the monitor as it was seen. */
-export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cipher }: SettingsDeps) {
+/**
+ * Returns the columns of the target after a request that was validated with the monitor as it was seen, and what must not change in the
+ * meantime: what was used for that and is not replaced.
+ */
+export function changedTarget(
+  seen: Monitor,
+  body: UpdateBody,
+  { netAllowed, cipher }: SettingsDeps,
+): Partial<MonitorSettings & SeenTarget> {
   const { type = seen.type } = body;
   const isSameType = type === seen.type;
   const isPassive = checkOf(type).passive !== undefined;
@@ -86,7 +93,12 @@ export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cip
   const isSameUrl = body.url === undefined || body.url === seen.url;
   const errors = [...(isSameType && isSameUrl ? [] : targetErrors(url, type, netAllowed)), ...typeErrors(body, type)];
   if (errors.length > 0) throw new InvalidRequest(errors);
-  if (isSameType && isSameUrl && !optionsIn(body, type)) return {};
+  const condition = {
+    seenType: seen.type,
+    seenSettings: JSON.stringify(seen.settings),
+    ...(body.url === undefined && { seenUrl: seen.url ?? null }),
+  };
+  if (isSameType && isSameUrl && !optionsIn(body, type)) return condition;
   const options = checkOf(type).options?.merge(optionsIn(body, type) ?? {}, {
     monitor: seen,
     stored: isSameType ? seen.settings : {},
@@ -95,6 +107,7 @@ export function changedTarget(seen: Monitor, body: UpdateBody, { netAllowed, cip
   });
   const changesKind = isPassive !== (checkOf(seen.type).passive !== undefined);
   return {
+    ...condition,
     ...targetColumns(url, type, options),
     ...(changesKind && body.confirmations === undefined && { confirmations: defaultConfirmations(type) }),
   };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { hasVersion, newVersion, prepareDelete, setGiven, type WriteCondition } from '../../db/rows.ts';
-import { prepare } from '../../db/statement.ts';
+import { isGiven, prepare } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 
@@ -72,15 +72,27 @@ const changeable: (keyof MonitorSettings)[] = [
   'settings',
 ];
 
+/** What the caller saw when it validated a new target. */
+export interface SeenTarget {
+  seenType: string;
+  /** As JSON. */
+  seenSettings: string;
+  seenUrl: string | null;
+}
+
 /**
- * Updates a monitor if it has one of these versions. Otherwise it returns no row.
+ * Updates a monitor if it has one of these versions, and the target that was seen. Otherwise it returns no row.
  *
  * If the target changes, or the monitor is paused or resumed, earlier results are no longer valid: the status is reset, the next
  * check is scheduled again, and a running one loses its claim. A maintenance ends the failures that have been counted, and a running
  * check loses its claim as well, because it could open an incident. `afterReset` must follow in the same transaction.
  */
-export const updateMonitor = prepare((given: WriteCondition & Partial<MonitorSettings>) =>
-  update(given).where('id', '=', given.id).where(hasVersion(given.versions)),
+export const updateMonitor = prepare((given: WriteCondition & Partial<SeenTarget & MonitorSettings>) =>
+  update(given)
+    .where('id', '=', given.id)
+    .where(hasVersion(given.versions))
+    .where(sql<boolean>`(type, settings) = (coalesce(${given.seenType}, type), coalesce(${given.seenSettings}::jsonb, settings))`)
+    .where(sql<boolean>`(not ${isGiven(given.seenUrl)} or url is not distinct from ${given.seenUrl})`),
 );
 
 /** Updates those of these monitors that are not yet as given. What `updateMonitor` says applies here as well. */

@@ -87,9 +87,8 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
       const versions = allowedVersions('monitor', id);
       const updated = await writeIf(db, async (isRetry) => {
         const seen = isRetry || dependsOnStored(body) ? await readAllowed() : undefined;
-        // What was validated with the stored monitor must not change in the meantime.
-        const target = seen && dependsOnStored(body) ? { versions: [seen.version], ...changedTarget(seen, body, deps) } : { versions };
-        return [updateMonitor({ id, ...columnsOf(body), ...target }), ...afterReset([id])];
+        const target = seen && dependsOnStored(body) ? changedTarget(seen, body, deps) : {};
+        return [updateMonitor({ id, versions, ...columnsOf(body), ...target }), ...afterReset([id])];
       }).catch(explainWebsite(body.website_id));
       return resultOf(updated, caller);
     },

@@ -1,6 +1,7 @@
 // Heartbeats that arrive together, and those that arrive while the engine checks.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import { repeatAfterDeadlock } from '../../../src/db/repeat-after-deadlock.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { RetryLaterError } from '../../../src/errors.ts';
 import { hashToken } from '../../../src/monitoring/checks/heartbeat/heartbeat.options.ts';
@@ -160,7 +161,8 @@ test('a heartbeat and results of the engine for many monitors at once leave each
   const completed = claims.reverse().map((claim) => ({ claim, result, startedMs: performance.now() }));
   const receiver = new HeartbeatReceiver(service.database);
   await Promise.all([
-    service.database.asEngine((em) => recordResults(queryInTransaction(em), completed)),
+    // The engine keeps results after a deadlock, and writes them again.
+    repeatAfterDeadlock(() => service.database.asEngine((em) => recordResults(queryInTransaction(em), completed))),
     ...monitors.map((monitor) => receiver.receive(heartbeatOf(monitor))),
   ]);
   for (const monitor of monitors) {

@@ -40,8 +40,8 @@ export const resourceFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/monitors/monitors.handlers.ts', tests: updateMonitor }, [
     {
       title: 'the target of an update can change between its validation and the write',
-      find: '{ versions: [seen.version], ...changedTarget(',
-      replace: '{ versions, ...changedTarget(',
+      find: 'versions, ...columnsOf(body), ...target })',
+      replace: 'versions, ...columnsOf(body), ...target, ...(seen && { seenType: undefined }) } as never)',
     },
     {
       title: 'engines are not told of a new monitor',
