@@ -21,7 +21,8 @@ interface Target {
 
 const targets: Target[] = [
   { method: 'POST', path: '/api/keys', type: json, fields: ['name', 'scopes', 'expires_at'] },
-  { method: 'POST', path: '/api/monitors', type: json, fields: ['friendly_name', 'url', 'type', 'interval'] },
+  { method: 'POST', path: '/api/monitors', type: json, fields: ['http', 'tags', 'friendly_name', 'url', 'type', 'interval'] },
+  { method: 'POST', path: '/api/monitors/bulk', type: json, fields: ['ids', 'tags', 'action'] },
   { method: 'PUT', path: '/api/monitors/1', type: json, fields: ['friendly_name', 'url', 'status', 'last_error'] },
   { method: 'POST', path: '/api/providers', type: json, fields: ['provider_type', 'recipient_email', 'webhook_url', 'chat_id', 'token'] },
   { method: 'PUT', path: '/api/providers/1', type: json, fields: ['recipient_email', 'webhook_url', 'channel', 'chat_id', 'phone_number'] },
