@@ -135,7 +135,8 @@ guarantee(
   14,
   'JSON sent as text/plain with a cookie gets 415; an unsafe request from another site with a cookie gets 403 and changes nothing',
   async () => {
-    const unsafeOperations = Object.values(operations).filter(({ method }) => method !== 'GET');
+    // Whoever knows the token of a heartbeat may send it from anywhere: it is no cookie that a browser adds.
+    const unsafeOperations = Object.values(operations).filter(({ method, path }) => method !== 'GET' && !path.includes('{token}'));
     const crossOriginHeaders: Record<string, string>[] = [
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
