@@ -97,6 +97,14 @@ describe('a secret header', () => {
   });
 });
 
+test('verify_tls cannot be turned off with stored secrets, but with their values', () => {
+  const change = { stored: withSecret, isSameOrigin: true };
+  expect(() => merge({ verify_tls: false }, change)).toThrow('verify_tls is turned off');
+  const sent = merge({ verify_tls: false, headers: [{ name: 'Authorization', value: secretValue }] }, change);
+  expect(merge({ method: 'POST' }, { stored: sent, isSameOrigin: true })).toMatchObject({ verify_tls: false, method: 'POST' });
+  expect(merge({ verify_tls: true }, { stored: sent, isSameOrigin: true })).not.toHaveProperty('verify_tls');
+});
+
 describe('a mask', () => {
   const send = (header: object, change: Partial<OptionsChange> = {}) => merge({ headers: [header] }, { stored: withSecret, ...change });
 
