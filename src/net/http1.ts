@@ -1,9 +1,10 @@
 import type { LookupAddress } from 'node:dns';
 import http, { type ClientRequest, type IncomingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { BodyBuffer } from './body-buffer.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import type { Deadline } from './deadline.ts';
+import { feedInPieces } from './feed-in-pieces.ts';
 import { NetworkError } from './network-error.ts';
 
 /** One request, without redirects. */
@@ -36,6 +37,8 @@ export class Http1Refused extends Error {}
 export const closedEarly = () => new NetworkError('reset', 'connection closed before the response was complete');
 export const invalidResponse = () => new NetworkError('protocol', 'the response is not valid HTTP');
 
+/** How many more bytes than those of the body are received at most: the head, and the frames of chunks. */
+const maxOtherBytes = 320 * 1024;
 /** Each of them is small, and no server needs more, but without a limit they could go on until the timeout. */
 export const maxInformationalResponses = 20;
 
@@ -43,11 +46,13 @@ export const maxInformationalResponses = 20;
 export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { deadline, bytesWanted }: Limits): Promise<Response> {
   const connection = new Connection(hop.url, addresses, hop);
   let hasHead = false;
+  let isChunked = false;
   const onHead = (head: Head) => {
     hasHead = true;
+    isChunked = head.headers['transfer-encoding'] !== undefined;
     return bytesWanted(head);
   };
-  feedInPieces(connection.socket, () => !hasHead);
+  feedInPieces(connection.socket, () => (hasHead ? (isChunked ? chunkedPortion : undefined) : headPortion));
   try {
     const request = http.request({
       createConnection: () => connection.socket,
@@ -64,26 +69,9 @@ export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { dead
   }
 }
 
-const pieceBytes = 1024;
-/** How many more bytes than those of the body are received at most. */
-const maxWireFactor = 4;
-const maxHeadBytes = 64 * 1024;
-
-/**
- * Hands the bytes of the head to the parser in small pieces. It cannot be stopped within a piece, and needs 50 ms for 64 KiB of
- * informational responses.
- */
-function feedInPieces(socket: Socket, isHead: () => boolean) {
-  const push = socket.push.bind(socket);
-  socket.push = (chunk: Buffer | null) => {
-    let rest = chunk;
-    while (rest && rest.length > pieceBytes && isHead() && !socket.destroyed) {
-      push(rest.subarray(0, pieceBytes));
-      rest = rest.subarray(pieceBytes);
-    }
-    return socket.destroyed || push(rest);
-  };
-}
+// The parser needs 50 ms for 64 KiB of informational responses, and half as long for tiny chunks.
+const headPortion = { bytes: 1024, inTurn: false };
+const chunkedPortion = { bytes: 8 * 1024, inTurn: true };
 
 function receive(request: ClientRequest, bytesWanted: (head: Head) => number): Promise<Response> {
   return new Promise((resolve, reject) => {
@@ -106,14 +94,21 @@ function receive(request: ClientRequest, bytesWanted: (head: Head) => number): P
       const body = new BodyBuffer(max);
       const finish = () => resolve({ status, headers, body: body.bytes() });
       response.once('end', finish);
-      response.on('data', (chunk: Buffer) => {
-        body.add(chunk);
-        // The frames of tiny chunks are several times as long as the body.
-        if (!body.isFull && response.socket.bytesRead <= maxWireFactor * max + maxHeadBytes) return;
-        response.pause();
-        finish();
-      });
+      collect(response, body, () => response.socket.bytesRead - body.size > maxOtherBytes, finish);
     });
+  });
+}
+
+/**
+ * Collects what is wanted of a body, and then finishes, also if too much has arrived for it: the frames of tiny chunks can be
+ * several times as long as the body.
+ */
+export function collect(stream: Readable, body: BodyBuffer, isTooMuch: () => boolean, finish: () => void) {
+  stream.on('data', (chunk: Buffer) => {
+    body.add(chunk);
+    if (!body.isFull && !isTooMuch()) return;
+    stream.pause();
+    finish();
   });
 }
 

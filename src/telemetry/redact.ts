@@ -8,13 +8,18 @@ const apiKey = new RegExp(
   'gi',
 );
 
+const slash = `(?:/|${percent}2f)`;
 /** The token of a heartbeat is the credential of its sender. It may be in the wrong place, such as after a mistyped path. */
 const heartbeatToken = new RegExp(
-  `(/heartbeats(?:/|${percent}2f)+(?:fail/)?(?:\\\\")?)[^/\\s"?#\\\\]+|(/)[0-9A-Za-z]{32}(?![0-9A-Za-z])`,
+  [
+    `(${slash}heartbeats${slash}+(?:fail${slash})?(?:\\\\")?)[^/\\s"?#\\\\]+`,
+    `(${slash}heartbeat(?:=|${slash})+)[0-9A-Za-z]{32,}`,
+    `(${slash})[0-9A-Za-z]{32}(?![0-9A-Za-z])`,
+  ].join('|'),
   'gi',
 );
 
 /** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, and the tokens of heartbeats. */
 export function redactCredentials(text: string): string {
-  return text.replace(apiKey, '$1****').replace(heartbeatToken, '$1$2****');
+  return text.replace(apiKey, '$1****').replace(heartbeatToken, '$1$2$3****');
 }

@@ -2,7 +2,7 @@
 //   npm run bench:body-search
 import { fork } from 'node:child_process';
 import { parseRanges } from '../../src/net/addresses.ts';
-import { checkHttp } from '../support/checks.ts';
+import { checkHttpWith, httpSettings } from '../support/checks.ts';
 import { scripts, startWebServer } from '../support/web-server.ts';
 import { median } from './median.ts';
 
@@ -27,7 +27,7 @@ if (process.send) {
   for (const [name, options] of Object.entries(cases)) {
     const ratios: number[] = [];
     for (let round = 0; round <= rounds; round++) {
-      const ratio = (await checksPerSecond(url, options)) / (await checksPerSecond(url, {}));
+      const ratio = (await checksPerSecond(url, httpSettings(options))) / (await checksPerSecond(url, httpSettings({})));
       if (round > 0) ratios.push(ratio); // Round 0 is the warm-up.
     }
     console.log(`| ${name} | ${median(ratios).toFixed(2)} | ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} |`);
@@ -35,13 +35,13 @@ if (process.send) {
   child.kill();
 }
 
-async function checksPerSecond(url: string, options: object): Promise<number> {
+async function checksPerSecond(url: string, settings: ReturnType<typeof httpSettings>): Promise<number> {
   const net = { allow: parseRanges(['127.0.0.0/8']) };
   const start = performance.now();
   let checks = 0;
   const run = async () => {
     while (performance.now() - start < roundMs) {
-      const result = await checkHttp(url, net, options);
+      const result = await checkHttpWith(url, net, settings);
       if (!('up' in result && result.up)) throw new Error(`The check failed: ${JSON.stringify(result)}`);
       checks++;
     }

@@ -12,7 +12,7 @@ import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import { lookUpAll, type Net } from '../../src/net/resolve.ts';
 import { createAuthority, trust } from '../support/certificates.ts';
-import { checkHttp, checkPing } from '../support/checks.ts';
+import { checkHttp, checkPing, checkTcp } from '../support/checks.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -108,6 +108,7 @@ guarantee(17, 'Private addresses are rejected for checks and webhooks in every s
       { type: 'http', url: `https://${host}/` },
       { type: 'ping', url: bare },
       { type: 'ping', url: `http://${host}/` },
+      { type: 'tcp', url: `tcp://${host}:${privateServer.port}` },
     ]) {
       const { status, body } = await user.api.post('/api/monitors', { json: { friendly_name: 'M', ...json } });
       expect([json, status, body.errors]).toEqual([json, 422, [expect.objectContaining({ pointer: '/url', code: 'address_not_allowed' })]]);
@@ -119,16 +120,18 @@ guarantee(17, 'Private addresses are rejected for checks and webhooks in every s
     // The check rejects the address as well: the monitor may be older than the rule or the operator's setting.
     expect([host, await checkHttp(`http://${host}:${privateServer.port}/`, net)]).toEqual([host, notAllowed]);
     expect([host, await checkPing(bare, net, pingRecorder.pinger)]).toEqual([host, notAllowed]);
-    rejections += 3;
+    expect([host, await checkTcp(`tcp://${host}:${privateServer.port}`, net)]).toEqual([host, notAllowed]);
+    rejections += 4;
   }
   // A name is checked when it is used, by the addresses that it resolves to.
   for (const address of ['127.0.0.1', '0.0.0.0', '10.0.0.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', ...ipv6]) {
     lookups.set('shop.example', [[address]]).set('hooks.slack.com', [[address]]);
     expect([address, await checkHttp(`http://shop.example:${privateServer.port}/`, net)]).toEqual([address, notAllowed]);
     expect([address, await checkPing('shop.example', net, pingRecorder.pinger)]).toEqual([address, notAllowed]);
+    expect([address, await checkTcp(`tcp://shop.example:${privateServer.port}`, net)]).toEqual([address, notAllowed]);
     const { status, body } = await testWebhook();
     expect([address, status, body.detail]).toEqual([address, 502, expect.stringContaining('address not allowed')]);
-    rejections += 3;
+    rejections += 4;
   }
   expect([privateServer.connections, slackServer.connections, pingRecorder.addresses]).toEqual([0, 0, []]);
   return `${privateHosts.length} spellings, ${rejections} rejections, 0 connections, 0 echo requests`;
@@ -170,6 +173,7 @@ guarantee(
     for (const name of ['both.example', 'reversed.example']) {
       expect(await checkHttp(`http://${name}:${publicServer.port}/`, net)).toEqual(notAllowed);
       expect(await checkPing(name, net, pingRecorder.pinger)).toEqual(notAllowed);
+      expect(await checkTcp(`tcp://${name}:${publicServer.port}`, net)).toEqual(notAllowed);
       lookups.set('hooks.slack.com', lookups.get(name) ?? []);
       expect((await testWebhook()).body.detail).toContain('address not allowed');
     }

@@ -142,7 +142,17 @@ describe('limits', () => {
     expect(header(many)?.split('; ')).toEqual(many.slice(0, 50));
   });
 
-  test('together they have at most 8 KiB', () => {
+  test('there are at most 50 of all responses together', () => {
+    const cookies = new Cookies();
+    for (const name of ['a', 'b']) {
+      const many = Array.from({ length: 30 }, (_, index) => `${name}${index}=1`);
+      cookies.store(many, url);
+    }
+    expect(cookies.headerFor(url)?.split('; ')).toHaveLength(50);
+  });
+
+  test('together they have at most 8 KiB, and exactly 8 KiB are sent', () => {
+    expect(header(['a', 'b'].map((name) => `${name}=${'x'.repeat(4093)}`))).toHaveLength(8192); // With "; " between them.
     const sent = header(['a', 'b', 'c', 'd'].map((name) => `${name}=${'x'.repeat(3000)}`)) ?? '';
     expect(sent.split('; ').map((cookie) => cookie[0])).toEqual(['a', 'b']);
   });

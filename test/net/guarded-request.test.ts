@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
+import { BodyBuffer } from '../../src/net/body-buffer.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
 import { NetworkError, type NetworkErrorKind } from '../../src/net/network-error.ts';
 import { lookUpAll, type Net } from '../../src/net/resolve.ts';
@@ -11,6 +12,7 @@ import { type Authority, createAuthority, trust } from '../support/certificates.
 import { startDnsServer } from '../support/dns-server.ts';
 import { startFullServer } from '../support/full-server.ts';
 import { startTcpServer } from '../support/http2-server.ts';
+import { startTestClock } from '../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 
 // 127.0.0.2 represents the public internet, 127.0.0.1 the operator's network.
@@ -304,16 +306,52 @@ describe('response body', () => {
     expect((await get(external.url)).body).toHaveLength(1000);
   });
 
-  test('in tiny chunks is not kept as one buffer for each of them', async () => {
-    const [bytes, maxBytes] = [300_000, 1024 * 1024];
+  const sendTinyChunks = (count: number) => {
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-    external.script = (_, response) => void response.socket?.end(`${head}${'1\r\nx\r\n'.repeat(bytes)}0\r\n\r\n`);
+    external.script = (_, response) => void response.socket?.end(`${head}${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`);
+  };
+
+  test('in tiny chunks is not kept as one buffer for each of them', async () => {
+    const [bytes, maxBytes] = [60_000, 1024 * 1024];
+    sendTinyChunks(bytes);
     const concat = vi.spyOn(Buffer, 'concat');
     onTestFinished(() => concat.mockRestore());
     const { body } = await get(external.url, { maxBytes });
     const kept = Math.max(0, ...concat.mock.calls.map(([list]) => list.length));
     expect(body).toHaveLength(bytes);
     expect(kept).toBeLessThan(10_000);
+  });
+
+  test('whose chunks have much more than 320 KiB of frames is cut off', async () => {
+    sendTinyChunks(300_000);
+    const { status, body } = await get(external.url, { maxBytes: 1024 * 1024 });
+    expect(status).toBe(200);
+    expect(body.length).toBeGreaterThan(10_000);
+    expect(body.length).toBeLessThan(100_000);
+  });
+
+  test('in tiny chunks is parsed in turns, between which other work goes on', async () => {
+    const original = BodyBuffer.prototype.add;
+    const add = vi.spyOn(BodyBuffer.prototype, 'add');
+    let [nowMs, inThisTurn, most] = [0, 0, 0];
+    // Each piece seems to take the time of a whole turn.
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 20));
+    onTestFinished(() => {
+      add.mockRestore();
+      now.mockRestore();
+    });
+    add.mockImplementation(function (this: BodyBuffer, chunk) {
+      if (inThisTurn++ === 0)
+        queueMicrotask(() => {
+          inThisTurn = 0;
+        });
+      most = Math.max(most, inThisTurn);
+      return original.call(this, chunk);
+    });
+    sendTinyChunks(50_000);
+    await get(external.url, { maxBytes: 1024 * 1024 });
+    expect(most).toBeGreaterThan(500);
+    expect(most).toBeLessThan(1500);
   });
 
   test('is not decompressed', async () => {
@@ -338,6 +376,15 @@ test('authorities that become trusted later are known', async () => {
   expect(await get(url)).toMatchObject({ status: 200 });
 });
 
+test('20 informational responses are accepted, and 21 are not', async () => {
+  let count = 20;
+  external.script = (_, response) =>
+    void response.socket?.end(`${'HTTP/1.1 103 ?\r\n\r\n'.repeat(count)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`);
+  expect(await get(external.url)).toMatchObject({ status: 200 });
+  count++;
+  await expectError(get(external.url), 'protocol', 'the response is not valid HTTP');
+});
+
 test('the parser is stopped soon after there were too many informational responses, because it occupies the process', async () => {
   external.script = (_, response) => void response.socket?.end('HTTP/1.1 100\r\n\r\n'.repeat(4000));
   const emit = vi.spyOn(ClientRequest.prototype, 'emit');
@@ -356,7 +403,12 @@ describe('redirects', () => {
   });
 
   test('share one timeout', async () => {
-    external.script = (_, response) => void setTimeout(() => response.writeHead(302, { location: '/again' }).end(), 150);
+    const clock = startTestClock();
+    onTestFinished(() => clock.stop());
+    external.script = (_, response) => {
+      clock.advance(150);
+      response.writeHead(302, { location: '/again' }).end();
+    };
     await expectError(get(external.url, { timeoutMs: 400 }), 'timeout', 'timed out after 0.4 s waiting for the response');
   });
 

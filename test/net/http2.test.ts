@@ -1,8 +1,10 @@
+import { EventEmitter } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseRanges } from '../../src/net/addresses.ts';
+import { BodyBuffer } from '../../src/net/body-buffer.ts';
 import { type GuardedRequest, guardedRequest } from '../../src/net/guarded-request.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { type Authority, createAuthority, trust } from '../support/certificates.ts';
@@ -12,10 +14,12 @@ import {
   frame,
   type Http2Server,
   http2Attacks,
+  literalHeader,
   startHttp2Server,
   startSilentHttp2Server,
   startTcpServer,
 } from '../support/http2-server.ts';
+import { startTestClock } from '../support/test-clock.ts';
 import { startWebServer } from '../support/web-server.ts';
 
 const host = '127.0.0.2';
@@ -86,7 +90,7 @@ describe.each(servers)('a server that speaks only HTTP/2, %s,', (_, start) => {
     ]);
     expect(lookups).toBe(1);
     expect(server.connections).toBe(2);
-    await expect.poll(() => server.open()).toBe(0);
+    await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
 
   test('can redirect, also to HTTP/1.1', async () => {
@@ -95,7 +99,7 @@ describe.each(servers)('a server that speaks only HTTP/2, %s,', (_, start) => {
     server.script = (stream, { ':path': path }) => respond(302, { location: path === '/' ? '/next' : `${other.url}/end` })(stream);
     expect(await get(`${url}/`)).toMatchObject({ status: 200, url: `${other.url}/end` });
     expect(server.requests.map(({ headers }) => headers[':path'])).toEqual(['/', '/next']);
-    await expect.poll(() => server.open()).toBe(0);
+    await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
 
   test('sends as much of the body as is wanted', async () => {
@@ -104,7 +108,7 @@ describe.each(servers)('a server that speaks only HTTP/2, %s,', (_, start) => {
     expect((await get(url)).body).toHaveLength(1000);
     server.script = (stream) => stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
     expect(await get(url, { endsWithHead: () => true })).toMatchObject({ status: 200 });
-    await expect.poll(() => server.open()).toBe(0);
+    await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
 
   test.each([
@@ -112,9 +116,17 @@ describe.each(servers)('a server that speaks only HTTP/2, %s,', (_, start) => {
     ['while reading the body', (stream: ServerHttp2Stream) => sendPart(stream)],
   ])('can time out %s', async (phase, script) => {
     const [server, url] = await start();
-    server.script = script;
-    await expect(get(url, { timeoutMs: 500 })).rejects.toMatchObject({ kind: 'timeout', message: `timed out after 0.5 s ${phase}` });
-    await expect.poll(() => server.open()).toBe(0);
+    const clock = startTestClock();
+    onTestFinished(() => clock.stop());
+    const reached = Promise.withResolvers<void>();
+    server.script = (stream) => {
+      script(stream);
+      if (phase === 'waiting for the response') reached.resolve();
+    };
+    const response = get(url, { onResponse: reached.resolve });
+    void reached.promise.then(() => clock.advance(limits.timeoutMs));
+    await expect(response).rejects.toMatchObject({ kind: 'timeout', message: `timed out after 20 s ${phase}` });
+    await clock.until(() => server.open() === 0);
   });
 
   test.each([
@@ -129,7 +141,7 @@ describe.each(servers)('a server that speaks only HTTP/2, %s,', (_, start) => {
     server.script = script;
     const message = 'connection closed before the response was complete';
     await expect(get(url)).rejects.toMatchObject({ kind: 'reset', message });
-    await expect.poll(() => server.open()).toBe(0);
+    await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
 });
 
@@ -185,6 +197,34 @@ describe('a request with a body', () => {
   });
 });
 
+test('20 informational responses over HTTP/2 are accepted, and 21 are not', async () => {
+  const server = await startCleartext();
+  let count = 20;
+  server.script = (stream) => {
+    for (let sent = 0; sent < count; sent++) stream.additionalHeaders({ ':status': 103 });
+    respond(200)(stream);
+  };
+  expect(await get(`http://shop.example:${server.port}/`)).toMatchObject({ status: 200 });
+  count++;
+  await expect(get(`http://shop.example:${server.port}/`)).rejects.toMatchObject({ message: 'the response is not valid HTTP' });
+});
+
+test('a complete response over HTTP/2 with 100 headers is accepted, and one with more than 256 is not', async () => {
+  const getWithHeaders = async (count: number) => {
+    const headers = Array.from({ length: count }, (_, index) => literalHeader(`x-${index}`, 'y'));
+    const response = frame('headers', Buffer.concat([Buffer.from([0x88]), ...headers]), { flags: 5, stream: 1 });
+    const { port } = await keep(
+      startTcpServer(host, (socket) => {
+        socket.write(frame('settings'));
+        socket.once('data', (request) => request.toString('latin1').startsWith('PRI * HTTP/2') && socket.write(response));
+      }),
+    );
+    return get(`http://shop.example:${port}/`).catch((error: unknown) => error);
+  };
+  expect(await getWithHeaders(100)).toMatchObject({ status: 200 });
+  expect(await getWithHeaders(300)).toMatchObject({ kind: 'reset' });
+});
+
 describe('a server that attacks the client with', () => {
   async function startFlood(first: Buffer, rest = first) {
     const sent: number[] = [];
@@ -196,14 +236,70 @@ describe('a server that attacks the client with', () => {
   test.each(Object.entries(http2Attacks))('%s violates the protocol', async (_, attack) => {
     const { sent, url } = await startFlood(...attack);
     await expect(get(url)).rejects.toMatchObject({ message: expect.stringMatching(/^the response is not valid HTTP$|^connection closed/) });
-    await expect.poll(() => sent.length).toBe(1);
+    await expect.poll(() => sent.length, { timeout: 10_000 }).toBe(1);
     expect(sent[0]).toBeLessThan(10 * 2 ** 20); // This includes the socket buffers of both sides.
+  });
+
+  test('pings is disconnected after little more than 128 KiB', async () => {
+    const pings = Buffer.concat(Array.from({ length: 100 }, () => frame('ping', Buffer.alloc(8))));
+    let answered = 0;
+    const attack = floodHttp2(pings, pings, (socket) => socket.on('data', (bytes) => (answered += bytes.length)));
+    const server = await keep(startTcpServer(host, attack));
+    await expect(get(`http://shop.example:${server.port}/`)).rejects.toMatchObject({ message: 'the response is not valid HTTP' });
+    await expect.poll(() => server.open()).toBe(0);
+    expect(answered).toBeGreaterThan(10_000);
+    expect(answered).toBeLessThan(140 * 1024);
+  });
+
+  test('informational responses is disconnected soon, because the parser occupies the process', async () => {
+    const one = frame('headers', Buffer.from([0x08, 3, 0x31, 0x30, 0x33]), { flags: 4, stream: 1 });
+    const { url } = await startFlood(Buffer.concat(Array.from({ length: 4000 }, () => one)));
+    const emit = vi.spyOn(EventEmitter.prototype, 'emit');
+    onTestFinished(() => emit.mockRestore());
+    await expect(get(url)).rejects.toMatchObject({ message: 'the response is not valid HTTP' });
+    const parsed = emit.mock.calls.filter(([event]) => event === 'headers').length;
+    expect(parsed).toBeGreaterThan(20);
+    expect(parsed).toBeLessThan(200);
+  });
+
+  const head = frame('headers', Buffer.from([0x88]), { flags: 4, stream: 1 });
+  const tiny = frame('data', Buffer.from('x'), { stream: 1 });
+
+  test('tiny frames of a body gets no further than 128 KiB of frames', async () => {
+    const { url } = await startFlood(head, Buffer.concat(Array.from({ length: 1000 }, () => tiny)));
+    const { status, body } = await get(url, { maxBytes: 1024 * 1024 });
+    expect(status).toBe(200);
+    expect(body.length).toBeGreaterThan(10_000);
+    expect(body.length).toBeLessThan(20_000);
+  });
+
+  test('tiny frames of a body is parsed in turns, between which other work goes on', async () => {
+    const add = vi.spyOn(BodyBuffer.prototype, 'add');
+    let [nowMs, most, isDone] = [0, 0, false];
+    // Each piece seems to take the time of a whole turn.
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 20));
+    onTestFinished(() => {
+      add.mockRestore();
+      now.mockRestore();
+    });
+    const { url } = await startFlood(head, Buffer.concat(Array.from({ length: 1000 }, () => tiny)));
+    const response = get(url, { maxBytes: 10_000 }).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      const before = add.mock.calls.length;
+      await new Promise(setImmediate);
+      most = Math.max(most, add.mock.calls.length - before);
+    }
+    expect((await response).body).toHaveLength(10_000);
+    expect(most).toBeGreaterThan(10);
+    expect(most).toBeLessThan(500);
   });
 
   test('an endless body gets no further than the maximum size', async () => {
     const { sent, url } = await startFlood(...endlessHttp2Body);
     expect((await get(url, { maxBytes: 64 * 1024 })).body).toHaveLength(64 * 1024);
-    await expect.poll(() => sent.length).toBe(1);
+    await expect.poll(() => sent.length, { timeout: 10_000 }).toBe(1);
   });
 });
 

@@ -27,3 +27,10 @@ test('a server that does not respond in time has not replied', async () => {
   onTestFinished(() => void full.close());
   expect(await repliesToTcp({ host: '127.0.0.1', port: full.port }, 300)).toBe(false);
 });
+
+test('one of several addresses is enough', async () => {
+  // A TCP connection to a broadcast address fails at once, and refusing one takes longer.
+  const lookup = async () => ['255.255.255.255', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+  expect(await repliesToTcp({ host: 'dns.example', port: 1 }, 5000, lookup)).toBe(true);
+  expect(await repliesToTcp({ host: 'dns.example', port: 1 }, 5000, async () => (await lookup()).slice(0, 1))).toBe(false);
+});

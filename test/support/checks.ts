@@ -1,3 +1,4 @@
+import type { StoredOptions } from '../../src/monitoring/checks/check.ts';
 import { httpCheck } from '../../src/monitoring/checks/http/http.check.ts';
 import { httpOptions } from '../../src/monitoring/checks/http/http.options.ts';
 import { pingCheck } from '../../src/monitoring/checks/ping/ping.check.ts';
@@ -13,9 +14,16 @@ const noPinger = new Pinger(async () => undefined);
 
 /** Checks a URL. The options are in the form in which clients send them. */
 export function checkHttp(url: string, net: Net, options: object = {}, timeoutSeconds = 10) {
-  const change = { monitor: plainTarget, stored: {}, isSameOrigin: false, cipher: testCipher };
-  const settings = httpOptions.merge({ ...options }, change);
+  return checkHttpWith(url, net, httpSettings(options), timeoutSeconds);
+}
+
+/** Checks a URL with the settings as they are stored. */
+export function checkHttpWith(url: string, net: Net, settings: StoredOptions, timeoutSeconds = 10) {
   return httpCheck.run({ ...plainTarget, url, settings, timeoutSeconds }, { net, pinger: noPinger, cipher: testCipher });
+}
+
+export function httpSettings(options: object) {
+  return httpOptions.merge({ ...options }, { monitor: plainTarget, stored: {}, isSameOrigin: false, cipher: testCipher });
 }
 
 export function checkPing(url: string, net: Net, pinger: Pinger, timeoutSeconds = 10) {

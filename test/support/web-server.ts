@@ -64,8 +64,9 @@ export async function startWebServer({
     requests: [],
     script,
     async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => inner.close(resolve));
+      const closed = new Promise((resolve) => inner.close(resolve));
+      for (const socket of sockets) socket.destroy(); // Afterwards, so that none is accepted in between.
+      await closed;
     },
   };
   return server;

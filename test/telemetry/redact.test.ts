@@ -39,6 +39,7 @@ describe('hides the token of a heartbeat', () => {
     ['without /api', `/heartbeats/${token}`, '/heartbeats/****'],
     ['in another case', `/API/HEARTBEATS/${token}`, '/API/HEARTBEATS/****'],
     ['after an encoded slash', `/api/heartbeats%2F${token}`, '/api/heartbeats%2F****'],
+    ['between encoded slashes', `/api%2Fheartbeats%2F${token}%2Ffail`, '/api%2Fheartbeats%2F****'],
     ['after a slash that is encoded twice', `/api/heartbeats%252f${token}`, '/api/heartbeats%252f****'],
     ['that is encoded itself', `/api/heartbeats/${encode(token)}/x`, '/api/heartbeats/****/x'],
     ['twice', `/heartbeats/${token} /heartbeats/${token}`, '/heartbeats/**** /heartbeats/****'],
@@ -52,6 +53,9 @@ describe('hides the token of a heartbeat', () => {
     ['after another segment', `/api/heartbeats/fail/${token}`],
     ['after a quotation mark', JSON.stringify({ path: `/api/heartbeats/"${token}"` })],
     ['after the singular', `/api/heartbeat/${token}`],
+    ['after the singular, with something behind it', `/api/heartbeat/${token}x`],
+    ['after an equals sign', `/api/heartbeat=${token}`],
+    ['after an encoded slash, without the word', `/api%2F${token}`],
   ])('%s', (_, text) => {
     expect(redactCredentials(text)).not.toContain(token);
   });

@@ -89,12 +89,14 @@ export type SentOptions = Record<string, unknown>;
 export interface CheckOptions {
   /** Returns what a schema cannot express about options, each with a pointer that begins within the options. */
   errors(sent: SentOptions): ValidationError[];
+  /** Options that do not affect the result of a check. A change of them keeps the status of the monitor, and its open incident. */
+  keepStatus: readonly string[];
   /** Returns the options to store, after options were sent. Throws InvalidRequest if they do not fit the stored ones. */
   merge(sent: SentOptions, change: OptionsChange): StoredOptions;
   /** Returns all options as the API shows them: with defaults, and without secrets. */
   view(stored: StoredOptions): object;
-  /** The same for lists, without those that can be long. */
-  listView(stored: StoredOptions): object;
+  /** Options that lists leave out, because they can be long. For a list they are not even read. */
+  unlisted: readonly string[];
 }
 
 /** What a change of options depends on. */

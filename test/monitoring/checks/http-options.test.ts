@@ -47,6 +47,20 @@ describe('the request', () => {
     expect(target.requests.at(-1)?.headers).toMatchObject(sent);
   });
 
+  test('has no secret headers after a redirect to another origin', async () => {
+    const other = await startWebServer();
+    onTestFinished(() => other.close());
+    target.script = scripts.redirect(`${other.url}/end`);
+    const headers = [
+      { name: 'X-Key', value: 'long secret value' },
+      { name: 'X-Plain', value: 'plain', secret: false },
+    ];
+    expect(await checkHttp(target.url, net, { headers })).toEqual(up);
+    expect(target.requests.at(-1)?.headers).toMatchObject({ 'x-key': 'long secret value', 'x-plain': 'plain' });
+    expect(other.requests).toMatchObject([{ path: '/end', headers: { 'x-plain': 'plain' } }]);
+    expect(JSON.stringify(other.requests)).not.toContain('long secret value');
+  });
+
   test('has a header whose name is also a property of every object', async () => {
     const headers = [{ name: '__proto__', value: 'own' }];
     let received: string[] = [];
@@ -111,14 +125,16 @@ describe('expected_status', () => {
   });
 
   test.each([
-    [200, ['404']],
-    [200, ['201-299']],
-    [405, ['400-404']],
-    [399, ['400-404']],
-    [300, ['2xx']],
-    [502, ['200', '300-399', '503']],
-  ])('the status %i is down with %j', async (status, expected_status) => {
-    expect(await checkResponse({ expected_status }, '', {}, status)).toEqual(down(`HTTP ${status}`, status));
+    [200, ['404'], 'HTTP 200, expected 404'],
+    [200, ['201-299'], 'HTTP 200, expected 201-299'],
+    [405, ['400-404'], 'HTTP 405, expected 400-404'],
+    [399, ['400-404'], 'HTTP 399, expected 400-404'],
+    [300, ['2xx'], 'HTTP 300, expected 2xx'],
+    [404, ['2xx'], 'HTTP 404'],
+    [404, ['2xx', '301'], 'HTTP 404, expected 2xx or 301'],
+    [502, ['200', '300-399', '503'], 'HTTP 502, expected 200, 300-399 or 503'],
+  ])('the status %i is down with %j: %s', async (status, expected_status, cause) => {
+    expect(await checkResponse({ expected_status }, '', {}, status)).toEqual(down(cause, status));
   });
 
   test('a status that is not expected is reported, not a body that is not as expected', async () => {
@@ -139,7 +155,7 @@ describe('follow_redirects', () => {
   });
 
   test('false with the default status is down at a redirect', async () => {
-    expect(await checkResponse({ follow_redirects: false }, '', { location: '/next' }, 302)).toEqual(down('HTTP 302', 302));
+    expect(await checkResponse({ follow_redirects: false }, '', { location: '/next' }, 302)).toEqual(down('HTTP 302, expected 2xx', 302));
   });
 
   test('false searches the body of the redirect', async () => {
@@ -156,7 +172,7 @@ describe('follow_redirects', () => {
   });
 });
 
-const piece = 64 * 1024;
+const piece = 16 * 1024;
 const mebibyte = 1024 * 1024;
 
 describe('body_contains', () => {
@@ -207,7 +223,8 @@ describe('body_contains', () => {
     ['after the first MiB', mebibyte, false],
   ])('a text %s is found or not', async (_, start, isFound) => {
     const body = `${'x'.repeat(start)}needle`;
-    expect(await checkResponse({ body_contains: 'needle' }, body)).toMatchObject({ up: isFound });
+    const result = await checkResponse({ body_contains: 'needle' }, body);
+    expect(result).toEqual(isFound ? up : down('the first MiB of the body does not contain "needle"'));
   });
 
   test.each([
@@ -220,6 +237,11 @@ describe('body_contains', () => {
   ] as const)('decodes a body of the type %s', async (type, encoding) => {
     const body = Buffer.from('Grüße aus Köln', encoding);
     expect(await checkResponse({ body_contains: 'Grüße aus Köln' }, body, { 'content-type': type })).toEqual(up);
+  });
+
+  test('finds a character of UTF-16 that is across the border of two pieces', async () => {
+    const body = Buffer.from(`${'x'.repeat(piece / 2 - 1)}🐘${'x'.repeat(10)}`, 'utf16le');
+    expect(await checkResponse({ body_contains: 'x🐘x' }, body, { 'content-type': 'text/html; charset=utf-16le' })).toEqual(up);
   });
 
   test('decodes a body without a type as UTF-8', async () => {
@@ -260,12 +282,14 @@ describe('body_not_contains', () => {
   ])('applies beside body_contains, whose text is %s', async (_, body, cause) => {
     expect(await checkResponse({ body_contains: 'good', body_not_contains: 'bad' }, body)).toEqual(down(cause));
   });
+});
 
-  test('with the same text as body_contains is always down', async () => {
-    const options = { body_contains: 'x', body_not_contains: 'x' };
-    expect(await checkResponse(options, 'x')).toEqual(down('the body contains "x"'));
-    expect(await checkResponse(options, 'y')).toEqual(down('the body does not contain "x"'));
-  });
+test.each([
+  ['body_contains', { body_contains: 'a much longer text', body_not_contains: 'x1' }, up],
+  ['body_not_contains', { body_contains: 'y', body_not_contains: 'a much longer text' }, down('the body contains "a much longer text"')],
+])('the longer of two texts, %s, is found across the border of two pieces', async (_, options, expected) => {
+  const body = `${'y'.repeat(64 * 1024 - 10)}a much longer text${'y'.repeat(64 * 1024)}`;
+  expect(await checkResponse(options, body)).toEqual(expected);
 });
 
 describe('json', () => {
@@ -393,7 +417,9 @@ describe('json', () => {
   test('a document of many levels is no problem', async () => {
     const levels = 60_000;
     const body = '['.repeat(levels) + ']'.repeat(levels);
-    expect(await checkResponse({ json: { pointer: '/0/0/0/1', equals: 1 } }, body)).toMatchObject({ up: false });
+    expect(await checkResponse({ json: { pointer: '/0/0/0/1', equals: 1 } }, body)).toEqual(
+      down('the JSON value at /0/0/0/1 does not exist'),
+    );
   });
 
   test('applies beside the texts', async () => {
@@ -458,6 +484,20 @@ describe('verify_tls', () => {
     const url = await startHttp2(unknown);
     expect(await checkHttp(url, net, { verify_tls: false })).toMatchObject(up);
     expect(await checkHttp(url, net)).toMatchObject({ up: false, cause: 'TLS certificate is self-signed' });
+  });
+
+  test('false still reports when the certificate expires, also over HTTP/2', async () => {
+    const to = new Date('2099-01-31T12:00:00Z');
+    const certificate = await unknown.issue('127.0.0.1', { ...past, to });
+    for (const url of [await startHttps(certificate), await startHttp2(certificate)]) {
+      expect(await checkHttp(url, net, { verify_tls: false })).toEqual({ ...up, certificate: { expiresAt: to, warningDays: 14 } });
+    }
+  });
+
+  test.each([7, 365, null])('false reports tls_warning_days %s with the certificate', async (tls_warning_days) => {
+    const url = await startHttps(unknown);
+    const result = await checkHttp(url, net, { verify_tls: false, tls_warning_days });
+    expect(result).toMatchObject({ certificate: { warningDays: tls_warning_days } });
   });
 
   test('applies to the targets of redirects', async () => {
@@ -599,13 +639,19 @@ describe('describe', () => {
       json: { pointer: '', equals: null },
     };
     expect(describeCheck(options)).toBe(
-      'Send POST to https://shop.example/, follow no redirects, and expect status 200 or 301 and a body with "a \\"b\\"" and ' +
+      'Send POST to https://shop.example/, follow no redirects, and expect status 200 or 301, a body with "a \\"b\\"", ' +
         'a body without "c" and null at the root of its JSON within 5 s.',
     );
   });
 
-  test('contains no header and no body', () => {
-    const text = describeCheck({ headers: [{ name: 'X-Key', value: 'long secret value' }], body: 'password=1', method: 'POST' });
-    expect(text).not.toMatch(/X-Key|secret|password/);
+  test('mentions headers and a body, but not what they are', () => {
+    const headers = [{ name: 'X-Key', value: 'long secret value' }];
+    const sent = 'to https://shop.example/, follow up to 5 redirects, and expect status 2xx within 5 s.';
+    expect(describeCheck({ headers })).toBe(`Send GET with 1 header ${sent}`);
+    expect(describeCheck({ body: 'password=1', method: 'POST' })).toBe(`Send POST with a body ${sent}`);
+    const two = [...headers, { name: 'Accept', value: 'text/html' }];
+    expect(describeCheck({ headers: two, body: 'x', verify_tls: false })).toBe(
+      `Send GET with 2 headers and a body ${sent} Accept any certificate.`,
+    );
   });
 });

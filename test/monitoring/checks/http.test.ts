@@ -20,9 +20,13 @@ test.each([200, 204, 299])('status %i is up with the response time', async (stat
   expect(await checkHttp(target.url, net)).toEqual({ up: true, responseTimeMs: expect.any(Number) });
 });
 
-test.each([304, 404, 503])('status %i is down with the status as cause, and the response time', async (status) => {
+test.each([
+  [304, 'HTTP 304, expected 2xx'],
+  [404, 'HTTP 404'],
+  [503, 'HTTP 503'],
+])('status %i is down with the cause %s, and the response time', async (status, cause) => {
   target.script = scripts.respond('', status);
-  const result = { up: false, cause: `HTTP ${status}`, statusCode: status, responseTimeMs: expect.any(Number) };
+  const result = { up: false, cause, statusCode: status, responseTimeMs: expect.any(Number) };
   expect(await checkHttp(target.url, net)).toEqual(result);
 });
 
@@ -32,7 +36,7 @@ test.each([
   ['with a status that is no redirect', scripts.redirect('/', 300)],
 ])('a response 3xx %s is down', async (_, script) => {
   target.script = script;
-  expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: expect.stringMatching(/^HTTP 30[02]$/) });
+  expect(await checkHttp(target.url, net)).toMatchObject({ up: false, cause: expect.stringMatching(/^HTTP 30[02], expected 2xx$/) });
 });
 
 test('the last response after redirects is decisive', async () => {
@@ -89,6 +93,22 @@ test.each([
   expect(await check).toEqual({ up: false, cause, statusCode: null, responseTimeMs: expect.any(Number), reply: 'earlier' });
 });
 
+test('the response time includes the body', async () => {
+  let response: ServerResponse | undefined;
+  target.script = (_, sent) => {
+    response = sent;
+    response.writeHead(200).write('so far');
+  };
+  const clock = startTestClock({ isFrozen: true });
+  onTestFinished(() => clock.stop());
+  const head = new Promise<void>((resolve) => onClientResponse(resolve));
+  const check = checkHttp(target.url, net);
+  await head;
+  clock.advance(300);
+  response?.end();
+  expect(await check).toEqual({ up: true, responseTimeMs: expect.closeTo(300) });
+});
+
 /** Tells when the head of a response has arrived at the client. */
 function onClientResponse(listener: () => void) {
   subscribe('http.client.response.finish', listener);
@@ -124,6 +144,12 @@ test('a target that sends no response is down with a readable cause and without 
     cause: 'connection closed before the response was complete',
     statusCode: null,
   });
+});
+
+test('a name that cannot be resolved after a redirect is down, although there was a reply earlier', async () => {
+  target.script = scripts.redirect('http://gone.example/');
+  const lookup = () => Promise.reject(Object.assign(new Error('injected'), { code: 'ENOTFOUND' }));
+  expect(await checkHttp(target.url, { ...net, lookup })).toMatchObject({ up: false, cause: 'DNS name not found', reply: 'earlier' });
 });
 
 test('an address that is not allowed is down', async () => {

@@ -29,7 +29,8 @@ export const httpCheck: MonitorCheck = {
   describe({ url, settings, timeoutSeconds }) {
     const options = withDefaults(settings);
     const redirects = options.follow_redirects ? `follow up to ${maxRedirects} redirects` : 'follow no redirects';
-    return `Send ${options.method} to ${url}, ${redirects}, and expect ${expectation(options)} within ${timeoutSeconds} s.`;
+    const certificate = options.verify_tls ? '' : ' Accept any certificate.';
+    return `Send ${requestOf(options)} to ${url}, ${redirects}, and expect ${expectation(options)} within ${timeoutSeconds} s.${certificate}`;
   },
 
   /** Reports up if the last response after redirects is as expected. */
@@ -70,17 +71,38 @@ export const httpCheck: MonitorCheck = {
 };
 
 async function failureOf(response: GuardedResponse, options: HttpOptions): Promise<string | undefined> {
-  if (!isExpected(response.status, options.expected_status)) return `HTTP ${response.status}`;
+  if (!isExpected(response.status, options.expected_status)) return unexpectedStatus(response.status, options);
   return bytesNeeded(options) > 0 ? bodyFailure(response, options) : undefined;
 }
 
+/** An error needs no explanation where 2xx is expected. */
+function unexpectedStatus(status: number, { expected_status: expected }: HttpOptions): string {
+  const isError = status >= 400 && expected.join() === '2xx';
+  return isError ? `HTTP ${status}` : `HTTP ${status}, expected ${oneOf(expected)}`;
+}
+
+/** Names what differs from a plain request. */
+function requestOf({ method, headers, body }: HttpOptions): string {
+  const parts = [
+    ...(headers.length > 0 ? [`${headers.length} ${headers.length === 1 ? 'header' : 'headers'}`] : []),
+    ...(body === null ? [] : ['a body']),
+  ];
+  return parts.length > 0 ? `${method} with ${parts.join(' and ')}` : method;
+}
+
 function expectation({ expected_status, body_contains, body_not_contains, json }: HttpOptions): string {
-  return [
-    `status ${expected_status.join(' or ')}`,
+  const parts = [
+    `status ${oneOf(expected_status)}`,
     ...(body_contains === null ? [] : [`a body with ${JSON.stringify(body_contains)}`]),
     ...(body_not_contains === null ? [] : [`a body without ${JSON.stringify(body_not_contains)}`]),
     ...(json === null ? [] : [`${JSON.stringify(json.equals)} at ${json.pointer || 'the root'} of its JSON`]),
-  ].join(' and ');
+  ];
+  return parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}` : parts.join('');
+}
+
+/** Lists alternatives: "301", "301 or 302", "2xx, 301 or 302". */
+function oneOf(texts: string[]): string {
+  return texts.length > 1 ? `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}` : texts.join('');
 }
 
 /** Events and the images of a camera never end, and the next one may take any time. */

@@ -28,7 +28,14 @@ export function withDefaults(stored: StoredOptions): HttpOptions {
 }
 
 export const httpOptions: CheckOptions = {
-  errors: (sent: Sent) => [...headerErrors(sent.headers ?? []), ...statusErrors(sent.expected_status ?? []), ...searchErrors(sent)],
+  errors: (sent: Sent) => [
+    ...headerErrors(sent.headers ?? []),
+    ...bodyErrors(sent.body ?? ''),
+    ...statusErrors(sent.expected_status ?? []),
+    ...searchErrors(sent),
+  ],
+
+  keepStatus: ['tls_warning_days'],
 
   merge({ headers: sentHeaders, ...sent }: Sent, change) {
     const { headers: storedHeaders, ...stored } = withDefaults(change.stored);
@@ -47,10 +54,7 @@ export const httpOptions: CheckOptions = {
     return { method, headers: maskHeaders(headers), ...others };
   },
 
-  listView(stored) {
-    const { headers, body, ...options } = withDefaults(stored);
-    return options;
-  },
+  unlisted: ['headers', 'body'],
 };
 
 /** Options that have their default are not stored, so that sending them changes nothing. */
@@ -58,6 +62,14 @@ function withoutDefaults(options: HttpOptions): StoredOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name as keyof HttpOptions])),
   );
+}
+
+/** The schema counts characters, but what a body costs depends on its bytes. */
+const maxBodyBytes = 16_384;
+
+function bodyErrors(body: string): ValidationError[] {
+  if (Buffer.byteLength(body) <= maxBodyBytes) return [];
+  return [{ in: 'body', pointer: '/http/body', code: 'max_bytes', message: `must have at most ${maxBodyBytes} bytes in UTF-8` }];
 }
 
 function statusErrors(expected: string[]): ValidationError[] {
@@ -68,10 +80,19 @@ function statusErrors(expected: string[]): ValidationError[] {
   );
 }
 
-/** A response to HEAD has no body that could be searched. */
+/** Finds conditions that no response can meet. A response to HEAD has no body that could be searched. */
 function searchErrors(options: Sent): ValidationError[] {
+  const { body_contains: wanted, body_not_contains: unwanted } = options;
+  if (wanted && unwanted && wanted.includes(unwanted)) return [contradiction];
   if (options.method !== 'HEAD') return [];
   return (['body_contains', 'body_not_contains', 'json'] as const)
     .filter((name) => options[name] != null)
     .map((name) => ({ in: 'body', pointer: `/http/${name}`, code: 'no_body', message: 'cannot be used with the method HEAD' }));
 }
+
+const contradiction: ValidationError = {
+  in: 'body',
+  pointer: '/http/body_not_contains',
+  code: 'contradiction',
+  message: 'must not be a part of body_contains, because no response could meet both',
+};

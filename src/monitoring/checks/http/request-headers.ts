@@ -121,7 +121,8 @@ function maskOf({ value }: StoredHeader): string | undefined {
 }
 
 function unknownMask(index: number): ValidationError {
-  const message = 'is a masked value, which keeps only the stored secret of the same header and origin. Send the full value';
+  const message =
+    'is a masked value, which is accepted only for a header that is stored, while the origin of url and verify_tls stay the same. Send the full value';
   return { in: 'body', pointer: `/http/headers/${index}/value`, code: 'unknown_mask', message };
 }
 

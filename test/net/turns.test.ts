@@ -1,0 +1,111 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { inTurn } from '../../src/net/turns.ts';
+
+/** Replaces the clock. Only the returned function advances it. */
+function startClock() {
+  let nowMs = performance.now();
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  onTestFinished(() => now.mockRestore());
+  return (ms: number) => {
+    nowMs += ms;
+  };
+}
+
+test('returns the result of the work, or its error', async () => {
+  expect(await inTurn('searching', () => 5)).toBe(5);
+  await expect(inTurn('searching', () => JSON.parse('{'))).rejects.toThrow(SyntaxError);
+});
+
+test('the work of many callers is done in order, and takes no more than its share of each turn', async () => {
+  const work = startClock();
+  const done: number[] = [];
+  const works = Array.from({ length: 30 }, (_, index) =>
+    inTurn('searching', () => {
+      work(6);
+      done.push(index);
+    }),
+  );
+  let [before, most] = [0, 0];
+  while (done.length < works.length) {
+    await nextTurn();
+    most = Math.max(most, done.length - before);
+    before = done.length;
+  }
+  await Promise.all(works);
+  expect(done).toEqual(works.map((_, index) => index));
+  expect(most).toBe(2);
+});
+
+test('work that is added by other work is done as well, once', async () => {
+  let count = 0;
+  const inner: Promise<void>[] = [];
+  await inTurn('searching', () => {
+    for (let index = 0; index < 3; index++) inner.push(inTurn('searching', () => void count++));
+  });
+  await Promise.all(inner);
+  expect(count).toBe(3);
+});
+
+test('the pieces of one caller are done in one turn while there is time, and what a piece causes comes before the next', async () => {
+  startClock();
+  const events: string[] = [];
+  let isDone = false;
+  const run = async () => {
+    for (let index = 0; index < 3; index++) {
+      await inTurn('parsing', () => {
+        events.push('piece');
+        process.nextTick(() => events.push('tick'));
+      });
+      await Promise.resolve();
+      events.push('reaction');
+    }
+    isDone = true;
+  };
+  const running = run();
+  await nextTurn();
+  expect(isDone).toBe(true);
+  await running;
+  expect(events).toEqual(Array.from({ length: 3 }, () => ['piece', 'tick', 'reaction']).flat());
+});
+
+test('callers take turns', async () => {
+  startClock();
+  const order: string[] = [];
+  const add = async (name: string) => {
+    for (let index = 0; index < 3; index++) await inTurn('parsing', () => void order.push(name));
+  };
+  await Promise.all([add('a'), add('b')]);
+  expect(order.join('')).toBe('ababab');
+});
+
+test.each([
+  [1, 1],
+  [1, 30],
+  [7, 2],
+])(
+  'parsing in pieces of %i ms waits no longer than it takes, and for one piece of %i ms, however many searches there are',
+  async (...ms) => {
+    const [parsingMs, searchingMs] = ms;
+    const work = startClock();
+    let [searchedMs, parsedMs, most] = [0, 0, Number.NEGATIVE_INFINITY];
+    const searches = Array.from({ length: 400 }, () =>
+      inTurn('searching', () => {
+        work(searchingMs);
+        searchedMs += searchingMs;
+      }),
+    );
+    await searches[99]; // An idle queue may not save its time for later, nor lose what it would get from now on.
+    const startedMs = searchedMs;
+    for (let index = 0; index < 60; index++) {
+      await inTurn('parsing', () => {
+        most = Math.max(most, searchedMs - startedMs - parsedMs);
+        work(parsingMs);
+        parsedMs += parsingMs;
+      });
+    }
+    expect(most).toBeLessThanOrEqual(searchingMs + parsingMs);
+    expect(searchedMs - startedMs).toBeGreaterThanOrEqual(parsedMs - searchingMs - parsingMs);
+    await Promise.all(searches);
+  },
+);
