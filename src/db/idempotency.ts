@@ -21,6 +21,7 @@ interface IdempotentRequest {
 interface Created {
   name: string;
   id: number;
+  canBeRead?: true;
 }
 
 interface IdempotentResult {

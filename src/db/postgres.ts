@@ -9,6 +9,7 @@ import { Hosts } from './hosts.ts';
 import { NotificationConnection } from './listen.ts';
 import { type MigrationPlan, migrate, migrationSettings, planMigrations } from './migrate.ts';
 import { ConnectionMultiplexer, type Pool } from './multiplexer.ts';
+import { parseTime } from './parse-time.ts';
 import { pipelinedTransaction } from './pipelined-transaction.ts';
 import { assertLoginExists, assertRestrictedLogin } from './restricted-login.ts';
 import { queryInTransaction } from './statement.ts';
@@ -80,13 +81,6 @@ export async function openPostgres(
     throw error;
   }
   return database;
-}
-
-const parseAnyTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
-
-/** Almost all times have a four-digit year and are in UTC. Date parses those much faster than the general parser. */
-function parseTime(text: string): Date {
-  return text[4] === '-' && text.endsWith('+00') ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : parseAnyTime(text);
 }
 
 /** Extracts the options of the URL, so that they can be placed before the options of the service instead of replacing them. */

@@ -1,6 +1,7 @@
 import type { SnakeCase } from '@mikro-orm/sql';
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { NotFound, ProblemError, RetryLaterError } from '../errors.ts';
+import { repeatAfterDeadlock } from './repeat-after-deadlock.ts';
 import { isGiven, prepare, type Query, type Statement } from './statement.ts';
 import { type AnyEntity, columnName, isNullable, type RowOf, selectFrom, tables } from './tables.ts';
 
@@ -95,7 +96,8 @@ export async function writeIf<Row>(
   decide: (isRetry: boolean) => Promise<[write: Statement<Row>, ...others: Statement[]]>,
 ): Promise<Row> {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const [[row]] = await db.query(...(await decide(attempt > 0)));
+    const statements = await decide(attempt > 0);
+    const [[row]] = await repeatAfterDeadlock(() => db.query(...statements));
     if (row !== undefined) return row;
   }
   throw new RetryLaterError('unavailable', 'Too many concurrent changes to the same resource. Retry in 2 seconds.', 2);

@@ -5,7 +5,7 @@ import { InvalidDomain, normalizeDomain } from './domain.ts';
 import { parseLineList } from './line-lists.ts';
 
 /** Validation rules of websites that a schema cannot express, and the normal form of domains and lists. */
-export const websiteRules: Rules<operations> = {
+export const websiteRules = {
   createWebsite(body) {
     const domain = checkDomain(body.domain);
     const lists = checkLists(body);
@@ -14,7 +14,7 @@ export const websiteRules: Rules<operations> = {
   },
   updateWebsite: checkUpdate,
   putWebsite: checkUpdate,
-};
+} satisfies Rules<operations>;
 
 export const passwordRequired: ValidationError = {
   in: 'body',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDir as freshCluster } from '@electric-sql/pglite-prepopulatedfs';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { migrateEmbedded, openOnPglite, startPglite } from '../../src/db/embedded.ts';
 import { asOneStatement, type MigrationPlan, migrationNames, migrationsFolder, planMigrations } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
@@ -197,6 +197,20 @@ describe.each(backends.filter(({ isAvailable }) => isAvailable))('checksums on $
       expect(await database.isReady()).toBe(true);
     });
   });
+});
+
+test.each([
+  ['an incident and a monitor', '1', '1'],
+  ['neither an incident nor a monitor', 'null', 'null'],
+])('an alert cannot be about %s', async (_, incidentId, monitorId) => {
+  const database = await createDatabase();
+  onTestFinished(() => database.close());
+  const insert = database.asEngine((em) =>
+    em.execute(
+      `insert into alerts (user_id, incident_id, monitor_id, provider_id, kind, subject, body) values (1, ${incidentId}, ${monitorId}, 1, 'down', 's', 'b')`,
+    ),
+  );
+  await expect(insert).rejects.toThrow(/alerts_subject_check/);
 });
 
 test.runIf(server)('a migration whose connection is lost fails', async () => {

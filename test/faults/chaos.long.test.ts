@@ -1,37 +1,37 @@
-// Kills processes at random, and crashes and freezes the database, while monitors go down and recover.
+// Kills processes at random, and crashes and freezes the database, while monitors of the types http, tcp and heartbeat go down and
+// recover. Others, also of the type ping, stay up, and must cause no alert. No monitor is in a maintenance.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
+import { freePort } from '../support/free-port.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import type { RunningProcess } from '../support/process.ts';
-import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
 import { Deployment, kill } from './support/deployment.ts';
 import { createPostgres, type PostgresServer } from './support/postgres.ts';
+import { answersPing, Job, startPages, startPort, type Watched } from './support/watched-targets.ts';
 
 const chaosMs = 6 * 60_000;
-const failingMonitors = 8;
-const healthyMonitors = 8;
-const providerCount = 4;
+/** Each monitor has one of two groups, because a provider receives at most 100 messages an hour. */
+const providersInGroup = 4;
 
 let postgres: PostgresServer;
 let deployment: Deployment;
 let mail: MailServer;
-let target: WebServer;
-/** The paths of the monitors that are down now. */
-const down = new Set<string>();
+let pages: Awaited<ReturnType<typeof startPages>>;
+let openPorts: Awaited<ReturnType<typeof startPort>>[];
 
 beforeAll(async () => {
-  [postgres, mail, target] = await Promise.all([createPostgres(), startMailServer(), startWebServer()]);
-  const [up, broken] = [scripts.respond(), scripts.respond('broken', 503)];
-  target.script = (request, response) => (down.has(request.path) ? broken : up)(request, response);
+  [postgres, mail, pages] = await Promise.all([createPostgres(), startMailServer(), startPages()]);
+  openPorts = await Promise.all(['tcp-1', 'tcp-2', 'tcp-healthy'].map(startPort));
   deployment = await Deployment.create({ DATABASE_URL: postgres.url, SMTP_URL: `smtp://${mail.host}` });
 });
 afterAll(async () => {
   await deployment?.remove();
   await postgres?.remove();
   await mail?.close();
-  await target?.close();
+  await pages?.close();
+  for (const port of openPorts ?? []) port.close();
 });
 
 /** Reads with the rights of the engine, again and again until the database responds. */
@@ -59,26 +59,42 @@ async function waitUntil(state: string, isReached: () => Promise<boolean>) {
 
 const between = (min: number, max: number) => min + Math.random() * (max - min);
 
-test('while processes and the database are killed at random, no incident and no alert is lost, doubled or false', async () => {
+test('while processes and the database are killed at random, no incident and no alert of an http, tcp or heartbeat monitor is lost, doubled or false', async () => {
+  const ports = [await freePort(), await freePort()];
   const starts = [
-    () => deployment.start({}, ['serve', '--no-engine']),
-    () => deployment.start({}, ['serve', '--no-engine']),
+    ...ports.map((port) => () => deployment.start({ PORT: String(port) }, ['serve', '--no-engine'])),
     () => deployment.start({}, ['worker']),
     () => deployment.start({}, ['worker']),
   ];
+  const services = ports.map((port) => `http://127.0.0.1:${port}`);
+  const jobs = {
+    silent: new Job('job-silent', { services, reports: false }),
+    reporting: new Job('job-reporting', { services, reports: true }),
+    healthy: [1, 2].map((number) => new Job(`job-healthy-${number}`, { services, reports: false })),
+  };
+  const failing: Watched[] = [
+    ...[pages.plain('http-1'), pages.plain('http-2'), pages.plain('http-3')],
+    ...[pages.withOptions('options-1'), pages.withOptions('options-2')],
+    ...[...openPorts.slice(0, 2), jobs.silent, jobs.reporting],
+  ];
+  const healthy: Watched[] = [
+    ...[pages.plain('http-healthy-1'), pages.plain('http-healthy-2'), pages.withOptions('options-healthy')],
+    ...[...openPorts.slice(2), answersPing('ping-healthy-1'), answersPing('ping-healthy-2'), ...jobs.healthy],
+  ];
   const first = await deployment.serve({ MIGRATE_DATABASE_URL: postgres.ownerUrl }, ['--no-engine']);
-  const paths = Array.from({ length: failingMonitors + healthyMonitors }, (_, index) => `/${index}`);
-  for (const path of paths) {
-    const json = { friendly_name: path, url: target.url + path, interval: 30 };
-    const { body } = await first.api.post('/api/monitors', { json });
-    if (path === '/0') {
-      for (let count = 0; count < providerCount; count++) {
-        await first.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: `ops${count}@example.com` } });
-      }
-    }
-    for (const { id } of (await first.api.get('/api/providers')).body.data) {
-      await first.api.post(`/api/monitors/${body.data.id}/notifications`, { json: { provider_id: id } });
-    }
+  for (let count = 0; count < 2 * providersInGroup; count++) {
+    await first.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: `ops${count}@example.com` } });
+  }
+  const providers: { id: number }[] = (await first.api.get('/api/providers')).body.data;
+  const running: Promise<void>[] = [];
+  for (const [index, watched] of [...failing, ...healthy].entries()) {
+    const { body, status } = await first.api.post('/api/monitors', {
+      json: { friendly_name: watched.name, interval: 30, ...watched.fields },
+    });
+    if (status !== 201) throw new Error(`${watched.name}: ${JSON.stringify(body)}`);
+    const group = index % 2 === 0 ? providers.slice(0, providersInGroup) : providers.slice(providersInGroup);
+    for (const { id } of group) await first.api.post(`/api/monitors/${body.data.id}/notifications`, { json: { provider_id: id } });
+    if (watched instanceof Job) running.push(watched.run(body.data.heartbeat_url));
   }
   await kill(first);
 
@@ -112,45 +128,49 @@ test('while processes and the database are killed at random, no incident and no 
       }
     }
   }
-  const openIncidents = async (path: string) =>
+  const openIncidents = async (name: string) =>
     (
       await query(
-        `select from incidents i join monitors m on m.id = i.monitor_id where m.friendly_name = '${path}' and resolved_at is null`,
+        `select from incidents i join monitors m on m.id = i.monitor_id where m.friendly_name = '${name}' and resolved_at is null`,
       )
     ).length;
-  async function breakTarget(path: string) {
+  async function breakAgainAndAgain(watched: Watched) {
     await delay(between(20_000, 40_000));
     while (!isOver()) {
-      down.add(path);
+      await watched.break();
       outages++;
-      await waitUntil(`${path} has an open incident`, async () => (await openIncidents(path)) === 1);
+      await waitUntil(`${watched.name} has an open incident`, async () => (await openIncidents(watched.name)) === 1);
       await delay(between(0, 5000));
-      down.delete(path);
-      await waitUntil(`${path} has recovered`, async () => (await openIncidents(path)) === 0);
+      await watched.repair();
+      await waitUntil(`${watched.name} has recovered`, async () => (await openIncidents(watched.name)) === 0);
       await delay(between(5000, 20_000));
     }
   }
-  await Promise.all([killProcesses(), breakDatabase(), ...paths.slice(0, failingMonitors).map(breakTarget)]);
+  await Promise.all([killProcesses(), breakDatabase(), ...failing.map(breakAgainAndAgain)]);
 
   await waitUntil('no alert is pending', async () => (await query(`select from alerts where status = 'pending'`)).length === 0);
-  const incidents = await query<{ path: string; cause: string }>(
-    'select m.friendly_name as path, i.cause from incidents i join monitors m on m.id = i.monitor_id',
+  const incidents = await query<{ name: string; cause: string }>(
+    'select m.friendly_name as name, i.cause from incidents i join monitors m on m.id = i.monitor_id',
   );
   // One of each kind for each incident and provider.
   const alerts = await query<{ status: string; count: number; alerts: number }>(
     'select status, count(distinct (incident_id, provider_id, kind))::int as count, count(*)::int as alerts from alerts group by status',
   );
-  const expected = outages * 2 * providerCount;
+  const expected = outages * 2 * providersInGroup;
   const messages = new Set(mail.mails.map(({ parsed }) => parsed.messageId));
   const repeated = mail.mails.length - messages.size;
   console.log(
     `${kills} SIGKILLs, ${crashes} crashes and ${freezes} freezes of the database; ${outages} outages, ${incidents.length} incidents; ` +
       `${messages.size} different alerts, ${repeated} of them sent again with the same Message-ID after a kill`,
   );
-  expect(outages).toBeGreaterThan(failingMonitors);
+  for (const job of [jobs.silent, jobs.reporting, ...jobs.healthy]) job.stop();
+  await Promise.all(running);
+  expect(outages).toBeGreaterThan(failing.length);
   expect(incidents).toHaveLength(outages);
-  expect(incidents.filter(({ path, cause }) => Number(path.slice(1)) >= failingMonitors || cause !== 'HTTP 503')).toEqual([]);
+  const expectedCauses = new Map(failing.map(({ name, cause }) => [name, cause]));
+  expect(incidents.filter(({ name, cause }) => expectedCauses.get(name) !== cause)).toEqual([]);
+  expect(new Set(incidents.map(({ name }) => name))).toEqual(new Set(expectedCauses.keys()));
   expect(alerts).toEqual([{ status: 'sent', count: expected, alerts: expected }]);
   expect(messages.size).toBe(expected);
-  expect(repeated).toBeLessThanOrEqual(kills * providerCount); // A process sends one alert at a time to each provider.
+  expect(repeated).toBeLessThanOrEqual(kills * providers.length); // A process sends one alert at a time to each provider.
 }, 1_800_000);

@@ -124,6 +124,21 @@ test('encrypts the secret headers of monitors as well, and leaves the others alo
   expect([stored?.settings.method, stored?.version, plain]).toEqual(['POST', 1, ['one', 'text/html', 'two']]);
 });
 
+test('encrypts all secret headers of a monitor of which only some fit into a batch', async () => {
+  const [userId = 0] = users;
+  // A batch has 100 secrets, so the 34th monitor has one in the first and two in the second.
+  for (let row = 1; row <= 34; row++) {
+    const headers = ['x-a', 'x-b', 'x-c'].map((name) => ({
+      name,
+      value: { encrypted: older.encrypt('secret', { userId, table: 'monitors', row, field: `headers.${name}` }), mask: '****' },
+    }));
+    const insert = `insert into monitors (id, user_id, friendly_name, url, settings) values (?, ?, 'M', 'https://shop.example', ?::jsonb)`;
+    await database.asUser(userId, (em) => em.execute(insert, [row, userId, JSON.stringify({ headers })], 'run'));
+  }
+  expect(await rotateSecrets(database, both)).toEqual({ rotated: 102, lost: [] });
+  expect(await countByKey(database)).toEqual(new Map([[newer.newestKey, 102]]));
+});
+
 test('continues where an interrupted run has stopped', async () => {
   for (let n = 0; n < 250; n++) await store(users[0] ?? 0, older);
   const interrupted = rotateSecrets(database, both, {

@@ -30,10 +30,10 @@ export function recoveredMessage({ startedAt, resolvedAt, ...monitor }: AlertedI
 /** `now` is the time of the check that found the certificate. */
 export function tlsExpiringMessage({ expiresAt, now, ...monitor }: AlertedMonitor & { expiresAt: Date; now: Date }): AlertText {
   const ms = expiresAt.getTime() - now.getTime();
-  const verb = ms > 0 ? `expires in ${formatDuration(ms)}` : 'has expired';
+  const verb = ms > 0 ? `expires in ${formatDuration(ms)},` : 'expired';
   return {
     subject: `CERTIFICATE: ${monitor.name}`,
-    text: `CERTIFICATE: the TLS certificate of ${titleOf(monitor)} ${verb}, at ${time(expiresAt)}`,
+    text: `CERTIFICATE: the TLS certificate of ${titleOf(monitor)} ${verb} at ${time(expiresAt)}`,
   };
 }
 

@@ -61,8 +61,9 @@ export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
 export const canceledError = 'not sent: the monitor was paused or in maintenance, or its target changed';
 
 /**
- * Cancels the alerts of a monitor that was reset or is in maintenance. If somebody was told that it is down, and it has recovered before the reset, they
- * are still told so. While a process has leased the down alert, the recovery waits, because that may still be sent.
+ * Cancels the alerts of a monitor that was reset or is in maintenance. If somebody was told that it is down, and it has recovered
+ * before the reset, they are still told so. While a process has leased the down alert, the recovery waits, because that may still be
+ * sent.
  */
 export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
   const incidents = tables<typeof IncidentEntity | typeof MonitorEntity>()
@@ -82,17 +83,17 @@ export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
   );
 });
 
-/** Cancels the alerts of a monitor that are about no incident, such as warnings, if it was reset. */
+/** Cancels the warnings of a monitor if it has another target, whose certificate nobody was warned of. */
 export const cancelWarnings = prepare(({ ids }: { ids: number[] }) => {
-  const reset = tables<typeof MonitorEntity>()
+  const repointed = tables<typeof MonitorEntity>()
     .selectFrom('monitors')
     .select('id')
     .where('id', '=', sql<number>`any (${ids}::bigint[])`)
-    .where(sql<boolean>`status in ('pending', 'paused')`);
+    .where('tls_warned_expiry', 'is', null);
   return db
     .updateTable('alerts as a')
     .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
-    .where(sql<boolean>`a.monitor_id = any (array(${reset}))`)
+    .where(sql<boolean>`a.monitor_id = any (array(${repointed}))`)
     .where('a.status', '=', sql.lit('pending'));
 });
 

@@ -9,6 +9,13 @@ import { isSuspended } from '../suspended-users.ts';
 import { findDueUsers } from './due-users.ts';
 import type { CheckState, TransitionRules } from './transition.ts';
 
+/**
+ * A claim reads at most about this, but at least one monitor: what is read at once blocks the process until it is parsed. What is left out
+ * is claimed next. Small monitors do not count, so that they never wait for large ones.
+ */
+const claimedBytes = 512 * 1024;
+const smallBytes = 2048;
+
 /** A monitor that this process is going to check. */
 export interface Claim extends CheckTarget {
   id: number;
@@ -22,6 +29,12 @@ export interface Claim extends CheckTarget {
   token: number;
   /** How long the monitor had been due. */
   latenessMs: number;
+}
+
+interface ClaimedMonitors {
+  claims: Claim[];
+  /** Whether more may be due that were too large for this claim. */
+  isFull: boolean;
 }
 
 /** If a process dies, its claims expire after the timeout of the check and this time, in which others are asked if it got no reply. */
@@ -85,11 +98,11 @@ export async function claimFairly(
     slots: share,
     running: countBy(runningByUser.get(userId) ?? [], ({ host }) => host),
   }));
-  const claims = shares.length > 0 ? await claimDueMonitors(query, shares) : [];
+  const { claims, isFull } = shares.length > 0 ? await claimDueMonitors(query, shares) : { claims: [], isFull: false };
   const [[nextDue]] = await query(selectNextDue({}));
   return {
     claims,
-    hasMore: continueAfter !== undefined || mayHaveMore(shares, claims),
+    hasMore: continueAfter !== undefined || isFull || mayHaveMore(shares, claims),
     needsSlots: shares.length < userIds.length,
     continueAfter: continueAfter ?? 0,
     nextDueSeconds: nextDue?.seconds,
@@ -112,6 +125,9 @@ function mayHaveMore(shares: Share[], claims: Claim[]): boolean {
  */
 const hasExpired = sql<boolean>`(m.status <> 'down' and m.last_checked_at < n.due_at - (m.interval_seconds + 60) * interval '1 second')`;
 
+/** Failures during a maintenance open no incident, so those that began in it do not count once it is over. */
+const beganInMaintenance = sql<boolean>`(m.status <> 'down' and m.maintenance_until <= ${now} and m.first_failed_at < m.maintenance_until)`;
+
 export interface Share {
   userId: number;
   slots: number;
@@ -130,6 +146,7 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
             from
               .selectFrom('monitors as m')
               .select(['m.id', 'm.user_id', 'm.target_host as host', 'm.next_check_at as due_at'])
+              .select(sql<number>`greatest(m.claimed_bytes - ${sql.lit(smallBytes)}, 0)`.as('excess_bytes'))
               .whereRef('m.user_id', '=', 'share.user_id')
               .where('m.next_check_at', '<=', now)
               .where(sql<boolean>`m.target_host <> all (share.full_hosts)`)
@@ -148,14 +165,29 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
           join.onRef('running.user_id', '=', 'due.user_id').onRef('running.host', '=', 'due.host'),
         )
         .selectAll('due')
-        .select(
+        .select([
           sql<number>`coalesce(running.checks, 0) + row_number() over (partition by due.user_id, due.host order by due.due_at)`.as(
             'nth_of_host',
           ),
-        ),
+          sql<number>`row_number() over (partition by due.user_id order by due.due_at)`.as('nth_of_user'),
+        ]),
+    )
+    .with('bounded', (cte) =>
+      cte
+        .selectFrom((from) =>
+          from
+            .selectFrom('numbered')
+            .selectAll()
+            // One monitor of each user in turn, so that the large ones of one user do not delay those of others for long.
+            .select(sql<number>`sum(excess_bytes) over (order by nth_of_user, due_at, id) - excess_bytes`.as('bytes_before'))
+            .where('nth_of_host', '<=', sql.lit(checksPerHost))
+            .as('summed'),
+        )
+        .selectAll()
+        .where((where) => where.or([where('excess_bytes', '=', sql.lit(0)), where('bytes_before', '<', sql.lit(claimedBytes))])),
     )
     .updateTable('monitors as m')
-    .from('numbered as n')
+    .from('bounded as n')
     .set({
       // A request that was running when its user was suspended may have scheduled a check. It is not claimed, but cancelled.
       next_check_at: sql`case when not ${isSuspended('m.user_id')}
@@ -164,15 +196,15 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
     })
     .whereRef('m.id', '=', 'n.id')
     // The array tells the planner that the update concerns few rows. With the join alone it would read the whole table.
-    .where(sql<boolean>`m.id = any (array(select id from numbered where nth_of_host <= ${sql.lit(checksPerHost)}))`)
-    .returning(['m.id', 'm.user_id as userId', 'm.type', 'm.settings', 'n.host'])
+    .where(sql<boolean>`m.id = any (array(select id from bounded))`)
+    .returning(['m.id', 'm.user_id as userId', 'm.type', 'm.settings', 'n.host', 'n.excess_bytes as excessBytes'])
     .returning(['m.interval_seconds as intervalSeconds', 'm.timeout_seconds as timeoutSeconds'])
     .returning([
       sql<string>`coalesce(m.url, '')`.as('url'),
       sql<string | null>`case when m.status = 'down' then m.last_error end`.as('downBecause'),
       'm.confirmations',
       sql<boolean>`coalesce(m.maintenance_until > ${now}, false)`.as('isInMaintenance'),
-      sql<number>`case when ${hasExpired} then 0 else m.failures end`.as('failures'),
+      sql<number>`case when ${hasExpired} or ${beganInMaintenance} then 0 else m.failures end`.as('failures'),
       sql<CheckState['status']>`m.status`.as('status'), // A paused monitor is never due.
       sql<number | null>`m.claim_token`.as('token'),
       sql<number>`(extract(epoch from ${now} - n.due_at) * 1000)::float8`.as('latenessMs'),
@@ -184,7 +216,7 @@ const claimMonitors = prepare((given: { shares: string; running: string }) =>
  * do not count. Processes can do this concurrently: rows that another one has locked are skipped, and next_check_at is moved
  * strictly into the future, so that no monitor is claimed twice.
  */
-export async function claimDueMonitors(query: Query, shares: Share[]): Promise<Claim[]> {
+export async function claimDueMonitors(query: Query, shares: Share[]): Promise<ClaimedMonitors> {
   const rows = shares.map(({ userId, slots, running }) => ({
     user_id: userId,
     slots,
@@ -192,7 +224,8 @@ export async function claimDueMonitors(query: Query, shares: Share[]): Promise<C
   }));
   const running = shares.flatMap(({ userId, running }) => [...running].map(([host, checks]) => ({ user_id: userId, host, checks })));
   const [claimed] = await query(claimMonitors({ shares: JSON.stringify(rows), running: JSON.stringify(running) }));
-  return claimed.flatMap(({ status, failures, confirmations, isInMaintenance, token, ...claim }) =>
+  const claims = claimed.flatMap(({ status, failures, confirmations, isInMaintenance, token, excessBytes, ...claim }) =>
     token === null ? [] : [{ ...claim, token, state: { status, failures }, rules: { confirmations, isInMaintenance } }],
   );
+  return { claims, isFull: claimed.reduce((sum, { excessBytes }) => sum + excessBytes, 0) >= claimedBytes };
 }

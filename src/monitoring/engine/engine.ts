@@ -3,8 +3,9 @@ import type { Database } from '../../db/database.ts';
 import type { Query } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { TcpAddress } from '../../net/tcp-probe.ts';
+import { inTurn } from '../../net/turns.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
+import { asTrace, outsideTrace, type Tracer } from '../../telemetry/tracing.ts';
 import type { CheckDeps, CheckResult } from '../checks/check.ts';
 import { LocalFailure } from '../checks/local-failure.ts';
 import { checkOf } from '../checks/registry.ts';
@@ -118,7 +119,7 @@ export class Engine {
         this.#abandoned.push(...claims.map((claim) => ({ claim }))); // The failures of these monitors may have expired meanwhile.
         return pauseOf(0);
       }
-      this.#startChecks(claims);
+      await this.#startChecks(claims);
       // Slots that became free while this was claiming count as well.
       const running = Math.max(0, request.running.length - Math.ceil(this.#deps.concurrency / 20));
       this.#claimAgain = needsSlots ? { atMs: performance.now() + idleMs, running } : undefined;
@@ -193,16 +194,22 @@ export class Engine {
     return Math.min(...ends) - performance.now() + 1;
   }
 
-  #startChecks(claims: Claim[]) {
-    for (const claim of claims) {
-      const startedMs = performance.now();
-      this.#running.set(claim, startedMs);
-      this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
-      this.#check(claim, startedMs).then(
-        (result) => this.#complete(claim, result, startedMs),
-        (error: unknown) => this.#abandon(claim, error),
-      );
-    }
+  /** Starts checks in as many turns of the event loop as it takes: preparing a request with long options takes a while. */
+  async #startChecks(claims: Claim[]) {
+    const claimedMs = performance.now();
+    for (const claim of claims) this.#running.set(claim, claimedMs);
+    // A turn is shared with other work, which must not become the parent of what is traced here.
+    await Promise.all(claims.map((claim) => inTurn('starting', () => outsideTrace(() => this.#startCheck(claim)))));
+  }
+
+  #startCheck(claim: Claim) {
+    const startedMs = performance.now();
+    this.#running.set(claim, startedMs);
+    this.#deps.metrics.lateness.observe(claim.latenessMs / 1000);
+    this.#check(claim, startedMs).then(
+      (result) => this.#complete(claim, result, startedMs),
+      (error: unknown) => this.#abandon(claim, error),
+    );
   }
 
   #check(claim: Claim, startedMs: number): Promise<CheckResult | LocalFailure> {

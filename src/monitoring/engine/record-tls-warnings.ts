@@ -10,21 +10,29 @@ const dueWarnings = sql<number>`case when m.tls_expires_at <= app_now() + interv
 
 /**
  * Whether monitor `m` is to be warned of, if warnings begin so many days before its certificate expires. During a maintenance it waits.
- * The servers of a host may have different certificates: an older one than that of the last warning needs none, and a target that shows
- * a new one with every check causes one warning a day.
+ * The servers of a host may have different certificates: one that expires earlier than that of the last warning needs none before its
+ * last day, and a target that shows a new one with every check causes one warning a day.
  */
 export function needsTlsWarning(warningDays: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(${warningDays} is not null and m.maintenance_until > app_now() is not true
-    and m.tls_expires_at <= app_now() + greatest(${warningDays}, 1) * interval '1 day'
+    and m.tls_expires_at <= app_now() + ${warningDays} * interval '1 day'
     and m.tls_warned_at > app_now() - interval '20 hours' is not true
     and (m.tls_expires_at > m.tls_warned_expiry is not false
-      or m.tls_expires_at = m.tls_warned_expiry and m.tls_warnings < ${dueWarnings}))`;
+      or m.tls_expires_at = m.tls_warned_expiry and m.tls_warnings < ${dueWarnings}
+      or m.tls_expires_at < m.tls_warned_expiry and m.tls_expires_at between app_now() and app_now() + interval '1 day'))`;
 }
+
+/** Without a provider nobody is warned. Such a monitor is only marked, and the warning is sent once it has one. */
+const hasProvider = sql`exists (select from notifications as n where n.user_id = m.user_id and n.monitor_id = m.id and n.enabled)`;
 
 const countWarnings = prepare(({ monitorIds }: { monitorIds: number[] }) =>
   tables<typeof MonitorEntity>()
     .updateTable('monitors as m')
-    .set({ tls_warnings: dueWarnings, tls_warned_expiry: sql`m.tls_expires_at`, tls_warned_at: sql`app_now()` })
+    .set({
+      tls_warnings: sql`case when ${hasProvider} then ${dueWarnings} else 0 end`,
+      tls_warned_expiry: sql`m.tls_expires_at`,
+      tls_warned_at: sql`case when ${hasProvider} then app_now() else m.tls_warned_at end`,
+    })
     .where('m.id', '=', sql<number>`any (${monitorIds}::bigint[])`)
     .returning(['m.id as monitorId', 'm.user_id as userId', 'm.friendly_name as name', 'm.url'])
     .returning([sql<Date>`m.tls_expires_at`.as('expiresAt'), sql<Date>`app_now()`.as('now')]),

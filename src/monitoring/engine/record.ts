@@ -67,11 +67,14 @@ const db = tables<typeof MonitorEntity | typeof CheckHourEntity>();
 const confirmSeconds = sql.lit(5);
 
 const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;
+/** A passive monitor keeps the time of its last heartbeat. */
+const lastCheckedAt = sql<Date | null>`case when m.grace_seconds is null then ${checkedAt} else m.last_checked_at end`;
 /**
  * A monitor that is down is checked at least once a minute, so that a recovery is seen soon. A passive one waits for its recovery, or for
- * the end of its maintenance.
+ * the end of its maintenance, after which an incident opens. The maintenance may have ended since the check began.
  */
-const nextCheckAt = sql`case when m.grace_seconds is not null then ${endOfMaintenance}
+const nextCheckAt = sql`case when m.grace_seconds is not null
+  then coalesce(${endOfMaintenance}, case when r.status = 'down' and r.failures = 0 then app_now() end)
   else ${nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`)} end`;
 
 const updateMonitors = prepare((given: { results: string }) =>
@@ -97,7 +100,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       failures: sql`r.failures`,
       state_version: sql`m.state_version + 1`,
       claim_token: null,
-      last_checked_at: checkedAt,
+      last_checked_at: lastCheckedAt,
       last_response_time_ms: sql`r.ms`,
       last_error: sql`r.cause`,
       tls_expires_at: sql`coalesce(r.tls_expires_at, m.tls_expires_at)`,

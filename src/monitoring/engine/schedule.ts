@@ -23,6 +23,7 @@ export const atMostAMinute = sql`least(m.interval_seconds, 60)`;
 
 /**
  * When monitor `m` is checked after a time in which it could not be. A passive one could not receive anything either, so it waits for a
- * whole period.
+ * whole period, unless it is already down, and only its maintenance has ended.
  */
-export const turnAfterInterruption = sql<Date>`case when m.grace_seconds is null then ${nextTurn(atMostAMinute)} else ${nextPeriod} end`;
+export const turnAfterInterruption = sql<Date>`case when m.grace_seconds is not null and m.status <> 'down' then ${nextPeriod}
+  else ${nextTurn(atMostAMinute)} end`;

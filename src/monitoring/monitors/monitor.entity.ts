@@ -53,6 +53,11 @@ export const MonitorEntity = defineEntity({
     firstFailedAt: p.datetime(3).nullable().lazy(),
     firstCause: p.text().nullable().lazy(),
     firstStatusCode: p.integer().nullable().lazy(),
+    /** What a search compares. */
+    searchedName: p.text().generated('lower(friendly_name)').default('').lazy(),
+    searchedUrl: p.text().generated('lower(url)').nullable().lazy(),
+    /** The size of what a claim reads of any length: the options as text, and the URL. */
+    claimedBytes: p.integer().generated('octet_length(settings::text) + coalesce(octet_length(url), 0)').default(0).lazy(),
   },
 });
 

@@ -6,7 +6,7 @@ import type { Ranges } from '../../net/addresses.ts';
 import type { MonitorType, SentOptions, StoredOptions } from '../checks/check.ts';
 import { checkOf, checks } from '../checks/registry.ts';
 import type { Monitor } from './monitor.entity.ts';
-import type { MonitorSettings, SeenTarget } from './monitor.writes.ts';
+import type { MonitorSettings, TargetChange } from './monitor.writes.ts';
 
 export type CreateBody = operations['createMonitor']['requestBody']['content']['application/json'];
 export type UpdateBody = operations['updateMonitor']['requestBody']['content']['application/json'];
@@ -85,7 +85,7 @@ export function changedTarget(
   seen: Monitor,
   body: UpdateBody,
   { netAllowed, cipher }: SettingsDeps,
-): Partial<MonitorSettings & SeenTarget> {
+): Partial<MonitorSettings & TargetChange> {
   const { type = seen.type } = body;
   const isSameType = type === seen.type;
   const isPassive = checkOf(type).passive !== undefined;
@@ -109,6 +109,7 @@ export function changedTarget(
   return {
     ...condition,
     ...targetColumns(url, type, options),
+    keepStatus: [...(checkOf(type).options?.keepStatus ?? [])],
     ...(changesKind && body.confirmations === undefined && { confirmations: defaultConfirmations(type) }),
   };
 }

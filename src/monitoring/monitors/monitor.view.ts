@@ -21,7 +21,9 @@ export function monitorView(monitor: Monitor, context: ViewContext): MonitorView
 
 /** A monitor in a list, without options that can be long. */
 export function listedMonitorView(monitor: Monitor, context: ViewContext): MonitorView {
-  return viewOf(monitor, context, checkOf(monitor.type).options?.listView(monitor.settings));
+  const { options } = checkOf(monitor.type);
+  const shown = Object.entries(options?.view(monitor.settings) ?? {}).filter(([name]) => !options?.unlisted.includes(name));
+  return viewOf(monitor, context, options && Object.fromEntries(shown));
 }
 
 function viewOf(monitor: Monitor, context: ViewContext, options: object | undefined): MonitorView {

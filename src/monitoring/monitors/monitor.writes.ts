@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { hasVersion, newVersion, prepareDelete, setGiven, type WriteCondition } from '../../db/rows.ts';
 import { isGiven, prepare } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
@@ -72,22 +72,24 @@ const changeable: (keyof MonitorSettings)[] = [
   'settings',
 ];
 
-/** What the caller saw when it validated a new target. */
-export interface SeenTarget {
+/** What the caller saw when it validated a new target, and the options among it that keep the status. */
+export interface TargetChange {
   seenType: string;
   /** As JSON. */
   seenSettings: string;
   seenUrl: string | null;
+  keepStatus: string[];
 }
 
 /**
  * Updates a monitor if it has one of these versions, and the target that was seen. Otherwise it returns no row.
  *
  * If the target changes, or the monitor is paused or resumed, earlier results are no longer valid: the status is reset, the next
- * check is scheduled again, and a running one loses its claim. A maintenance ends the failures that have been counted, and a running
- * check loses its claim as well, because it could open an incident. `afterReset` must follow in the same transaction.
+ * check is scheduled again, and a running one loses its claim. The start and the end of a maintenance end the failures that have been
+ * counted. At the start, a running check loses its claim as well, because it could open an incident. `afterReset` must follow in the same
+ * transaction.
  */
-export const updateMonitor = prepare((given: WriteCondition & Partial<SeenTarget & MonitorSettings>) =>
+export const updateMonitor = prepare((given: WriteCondition & Partial<TargetChange & MonitorSettings>) =>
   update(given)
     .where('id', '=', given.id)
     .where(hasVersion(given.versions))
@@ -95,15 +97,26 @@ export const updateMonitor = prepare((given: WriteCondition & Partial<SeenTarget
     .where(sql<boolean>`(not ${isGiven(given.seenUrl)} or url is not distinct from ${given.seenUrl})`),
 );
 
-/** Updates those of these monitors that are not yet as given. What `updateMonitor` says applies here as well. */
+/**
+ * Updates those of these monitors that are not yet as given. What `updateMonitor` says applies here as well. The target is not part of
+ * the statement, because reading and writing the options of a thousand monitors would take seconds.
+ */
 export const updateMonitors = prepare((given: { ids: number[] } & Pick<Partial<MonitorSettings>, 'isActive' | 'maintenanceUntil'>) => {
-  const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
-  return update(given)
+  const changed = setGiven<Pick<Partial<MonitorSettings>, 'isActive' | 'maintenanceUntil'>>(MonitorEntity, given, [
+    'isActive',
+    'maintenanceUntil',
+  ]);
+  const kept = { interval_seconds: sql.ref<number>('interval_seconds'), grace_seconds: sql.ref<number>('grace_seconds') };
+  const no = sql<boolean>`false`;
+  return tables<typeof MonitorEntity>()
+    .updateTable('monitors')
+    .set({ ...changed, ...effects({ ...changed, ...kept }, { isOtherTarget: no, isOtherCheck: no, isOtherPeriod: no }) })
     .where('id', '=', anyOf(given.ids))
     .where(
       sql<boolean>`(${changed.is_active}, ${ifInFuture(changed.maintenance_until)})
         is distinct from (is_active, ${ifInFuture(sql.ref('maintenance_until'))})`,
-    );
+    )
+    .returning('id');
 });
 
 /** A maintenance in the past is none. */
@@ -111,36 +124,58 @@ function ifInFuture(time: unknown) {
   return sql<Date | null>`case when ${time} > app_now() then ${time} end`;
 }
 
-function update(given: Partial<MonitorSettings>) {
+function update(given: Partial<MonitorSettings & Pick<TargetChange, 'keepStatus'>>) {
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
   const isOtherTarget = sql<boolean>`(${changed.url}, ${changed.type}) is distinct from (url, type)`;
-  const isReset = sql<boolean>`(${isOtherTarget} or (${changed.settings}, ${changed.is_active}) is distinct from (settings, is_active))`;
-  const startsMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() and maintenance_until > app_now() is not true)`;
-  const isRescheduled = sql<boolean>`(${isReset} or ${changed.interval_seconds} <> interval_seconds or ${startsMaintenance})`;
-  /** A passive monitor that is down has its next check when its maintenance ends. */
-  const waitsForMaintenance = sql<boolean>`(not ${isReset} and is_active and status = 'down' and grace_seconds is not null
-    and ${changed.maintenance_until} is distinct from maintenance_until)`;
+  // Long options are not read if none are given.
+  const isOtherCheck = sql<boolean>`(${isGiven(given.settings)}
+    and ${judgedBy(changed.settings, given.keepStatus)} is distinct from ${judgedBy(sql.ref('settings'), given.keepStatus)})`;
+  const isOtherPeriod = sql<boolean>`(${changed.interval_seconds}, ${changed.grace_seconds}) is distinct from (interval_seconds, grace_seconds)`;
   return updateTable(MonitorEntity).set({
     ...changed,
     settings: sql`${changed.settings}`, // JSON text becomes a value of the column's type.
-    ...newVersion,
-    status: sql`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
-    last_error: sql`case when ${isReset} then null else last_error end`,
-    failures: sql`case when ${isReset} or ${startsMaintenance} then 0 else failures end`,
-    tls_expires_at: sql`case when ${isOtherTarget} then null else tls_expires_at end`,
-    tls_warnings: sql`case when ${isOtherTarget} then 0 else tls_warnings end`,
-    tls_warned_expiry: sql`case when ${isOtherTarget} then null else tls_warned_expiry end`,
-    tls_warned_at: sql`case when ${isOtherTarget} then null else tls_warned_at end`,
-    state_version: sql`case when ${isReset} then state_version + 1 else state_version end`,
-    next_check_at: sql`case when ${waitsForMaintenance} then greatest(${changed.maintenance_until}, app_now())
-      when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
-    claim_token: sql`case when ${isRescheduled} then null else claim_token end`,
+    ...effects(changed, { isOtherTarget, isOtherCheck, isOtherPeriod }),
   });
 }
 
-/** Schedules the next check for now, unless the monitor is paused. */
+type Changed = Partial<Record<'is_active' | 'maintenance_until' | 'interval_seconds' | 'grace_seconds', RawBuilder<unknown>>>;
+
+/** What follows from a change, besides the columns that are given. */
+function effects(
+  changed: Changed,
+  { isOtherTarget, isOtherCheck, isOtherPeriod }: Record<'isOtherTarget' | 'isOtherCheck' | 'isOtherPeriod', RawBuilder<boolean>>,
+) {
+  const isReset = sql<boolean>`(${isOtherTarget} or ${isOtherCheck} or ${changed.is_active} <> is_active)`;
+  const willBeInMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() is true)`;
+  const wasInMaintenance = sql<boolean>`(maintenance_until > app_now() is true)`;
+  const startsMaintenance = sql<boolean>`(${willBeInMaintenance} and not ${wasInMaintenance})`;
+  const isRescheduled = sql<boolean>`(${isReset} or ${isOtherPeriod} or ${startsMaintenance})`;
+  /** A passive monitor that is down waits for a heartbeat. Its next check is when its maintenance ends. */
+  const waits = sql<boolean>`(not ${isReset} and is_active and status = 'down' and grace_seconds is not null)`;
+  const endOfWait = sql<Date>`case when ${changed.maintenance_until} is distinct from maintenance_until
+    then greatest(${changed.maintenance_until}, app_now()) else next_check_at end`;
+  return {
+    ...newVersion,
+    status: sql<'pending' | 'paused'>`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
+    last_error: sql<string>`case when ${isReset} then null else last_error end`,
+    failures: sql<number>`case when ${isReset} or ${willBeInMaintenance} <> ${wasInMaintenance} then 0 else failures end`,
+    tls_expires_at: sql<Date>`case when ${isOtherTarget} then null else tls_expires_at end`,
+    tls_warnings: sql<number>`case when ${isOtherTarget} then 0 else tls_warnings end`,
+    tls_warned_expiry: sql<Date>`case when ${isOtherTarget} then null else tls_warned_expiry end`,
+    tls_warned_at: sql<Date>`case when ${isOtherTarget} then null else tls_warned_at end`,
+    state_version: sql<number>`case when ${isReset} then state_version + 1 else state_version end`,
+    next_check_at: sql<Date>`case when ${waits} then ${endOfWait}
+      when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
+    claim_token: sql<number>`case when ${isRescheduled} then null else claim_token end`,
+  };
+}
+
+/** Schedules the next check for now, unless the monitor is paused. A check that is running goes on: a slow one would never end otherwise. */
 export const checkNow = prepare(({ id }: { id: number }) =>
-  updateTable(MonitorEntity).set({ next_check_at: sql`app_now()` }).where('id', '=', id).where('is_active', '=', true),
+  updateTable(MonitorEntity)
+    .set({ next_check_at: sql`case when claim_token is null then app_now() else next_check_at end` })
+    .where('id', '=', id)
+    .where('is_active', '=', true),
 );
 
 export const deleteMonitor = prepareDelete(MonitorEntity);
@@ -149,23 +184,32 @@ export const deleteMonitors = prepare(({ ids }: { ids: number[] }) =>
   tables<typeof MonitorEntity>().deleteFrom('monitors').where('id', '=', anyOf(ids)).returning('id'),
 );
 
-/** Adds tags after those that a monitor has. */
+/** Adds tags after those that a monitor has. Returns the new number of tags of each that has changed. */
 export const addTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>
-  updateTable(MonitorEntity)
-    .set({ tags: sql`tags || array(select tag from unnest(${tags}::text[]) as tag where tag <> all (tags))`, ...newVersion })
-    .where('id', '=', anyOf(ids))
-    .where(sql<boolean>`not tags @> ${tags}::text[]`),
+  setTags(sql`tags || array(select tag from unnest(${tags}::text[]) as tag where tag <> all (tags))`, ids).where(
+    sql<boolean>`not tags @> ${tags}::text[]`,
+  ),
 );
 
 export const removeTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>
-  updateTable(MonitorEntity)
-    .set({
-      tags: sql`array(select tag from unnest(tags) with ordinality as t (tag, position) where tag <> all (${tags}::text[]) order by position)`,
-      ...newVersion,
-    })
-    .where('id', '=', anyOf(ids))
-    .where(sql<boolean>`tags && ${tags}::text[]`),
+  setTags(
+    sql`array(select tag from unnest(tags) with ordinality as t (tag, position) where tag <> all (${tags}::text[]) order by position)`,
+    ids,
+  ).where(sql<boolean>`tags && ${tags}::text[]`),
 );
+
+function setTags(tags: RawBuilder<unknown>, ids: number[]) {
+  return tables<typeof MonitorEntity>()
+    .updateTable('monitors')
+    .set({ tags: sql`${tags}`, ...newVersion })
+    .where('id', '=', anyOf(ids))
+    .returning(['id', sql<number>`cardinality(tags)`.as('tagCount')]);
+}
+
+/** The options of a check without those that keep the status. */
+function judgedBy(settings: unknown, keepStatus: string[] | undefined) {
+  return sql`(${settings} - coalesce(${keepStatus}::text[], '{}'))`;
+}
 
 function statusAfterReset(isActive: unknown) {
   return sql<'pending' | 'paused'>`case when ${isActive} then 'pending' else 'paused' end`;

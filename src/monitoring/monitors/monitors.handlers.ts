@@ -70,7 +70,8 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
       const monitor = await createWithinQuota(db, { table: 'monitors', maximum: maxMonitors }, insert, wakeEngine({})).catch(
         explainWebsite(body.website_id),
       );
-      return { ...resultOf(monitor, caller), location: `/api/monitors/${monitor.id}`, created: { name: 'monitor', id: monitor.id } };
+      const created = { name: 'monitor', id: monitor.id, canBeRead: true as const };
+      return { ...resultOf(monitor, caller), location: `/api/monitors/${monitor.id}`, created };
     },
 
     async showMonitor({ path }, { caller, db }) {

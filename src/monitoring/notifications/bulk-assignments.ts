@@ -31,19 +31,16 @@ const unassign = prepare(({ ids, providerId }: BulkAssignment) =>
     .returning('monitor_id'),
 );
 
-/** Assigns a provider to monitors, and enables it where it is disabled. Returns how many changed, or undefined if there is no such provider. */
-export function assignProvider(query: Query, assignment: BulkAssignment): Promise<number | undefined> {
-  return ifExists(query, assignment, assign);
+export async function hasProvider(query: Query, id: number): Promise<boolean> {
+  return (await query(selectProvider({ id })))[0].length > 0;
 }
 
-/** Removes a provider from monitors. Returns how many changed, or undefined if there is no such provider. */
-export function unassignProvider(query: Query, assignment: BulkAssignment): Promise<number | undefined> {
-  return ifExists(query, assignment, unassign);
+/** Assigns a provider that exists to monitors, and enables it where it is disabled. Returns how many changed. */
+export async function assignProvider(query: Query, assignment: BulkAssignment): Promise<number> {
+  return (await query(assign(assignment)))[0].length;
 }
 
-async function ifExists(query: Query, assignment: BulkAssignment, statement: typeof assign): Promise<number | undefined> {
-  const [[provider]] = await query(selectProvider({ id: assignment.providerId }));
-  if (!provider) return undefined;
-  const [changed] = await query(statement(assignment));
-  return changed.length;
+/** Removes a provider from monitors. Returns how many changed. */
+export async function unassignProvider(query: Query, assignment: BulkAssignment): Promise<number> {
+  return (await query(unassign(assignment)))[0].length;
 }

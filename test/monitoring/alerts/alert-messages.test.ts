@@ -30,14 +30,14 @@ test('a monitor without a URL has only its name', () => {
 });
 
 test.each([
-  [-3, 'expires in 3 d'],
-  [0, 'has expired'],
-  [2, 'has expired'],
-])('a warning %i days after a certificate expires says that it %s', (days, text) => {
+  [-3, 'expires in 3 d, at'],
+  [0, 'expired at'],
+  [2, 'expired at'],
+])('a warning %i days after a certificate expires says that it %s this time', (days, text) => {
   const expiresAt = new Date(Date.UTC(2026, 10, 9));
   const now = new Date(expiresAt.getTime() + days * 86_400_000);
   expect(tlsExpiringMessage({ name: 'Shop', url: 'https://shop.example', expiresAt, now })).toEqual({
     subject: 'CERTIFICATE: Shop',
-    text: `CERTIFICATE: the TLS certificate of Shop (https://shop.example) ${text}, at 2026-11-09 00:00:00 UTC`,
+    text: `CERTIFICATE: the TLS certificate of Shop (https://shop.example) ${text} 2026-11-09 00:00:00 UTC`,
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { claimDueMonitors, claimFairly } from '../../../src/monitoring/engine/claim.ts';
@@ -147,7 +147,7 @@ test('the monitors that have waited longest come first, and those on a host with
   );
   await database.asUser(user.id, (em) => em.execute(`update monitors set target_host = 'busy.example' where id >= ?`, [ids[3]], 'run'));
   const claim = (slots: number, running: Map<string, number>) =>
-    database.asEngine((em) => claimDueMonitors(queryInTransaction(em), [{ userId: user.id, slots, running }]));
+    database.asEngine(async (em) => (await claimDueMonitors(queryInTransaction(em), [{ userId: user.id, slots, running }])).claims);
   expect((await claim(1, new Map([['busy.example', 10]]))).map(({ id }) => id)).toEqual([ids[2]]);
   expect((await claim(1, new Map())).map(({ id }) => id)).toEqual([ids[5]]);
 });
@@ -176,6 +176,66 @@ test('another user has its own checks on the same host', async () => {
   expect(claims).toHaveLength(20);
 });
 
+describe('a claim reads bounded options', () => {
+  const claimAll = () => database.asEngine((em) => claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }));
+  const setOptions = (id: number, bytes: number, where: string) =>
+    database.asUser(id, (em) =>
+      em.execute(`update monitors set settings = jsonb_build_object('body', repeat('x', ?)) where ${where}`, [bytes], 'run'),
+    );
+  const bytesOf = (claims: object[]) => Buffer.byteLength(JSON.stringify(claims));
+
+  test('of at most about 512 KiB, and all are claimed one claim after the other', async () => {
+    await createMonitors(database, user.id, 20);
+    await setOptions(user.id, 100_000, 'true');
+    await database.asEngine((em) => makeOverdue(em, user.id));
+    const claimed: number[] = [];
+    for (const [count, hasMore] of [
+      [6, true],
+      [6, true],
+      [6, true],
+      [2, false],
+    ]) {
+      const result = await claimAll();
+      expect([result.claims.length, result.hasMore]).toEqual([count, hasMore]);
+      expect(bytesOf(result.claims)).toBeLessThan(650_000);
+      claimed.push(...result.claims.map(({ id }) => id));
+    }
+    expect(new Set(claimed).size).toBe(20);
+  });
+
+  test('also of a monitor that is larger on its own', async () => {
+    await createMonitors(database, user.id, 2);
+    await setOptions(user.id, 600_000, 'true');
+    await database.asEngine((em) => makeOverdue(em, user.id));
+    expect((await claimAll()).claims).toHaveLength(1);
+    expect((await claimAll()).claims).toHaveLength(1);
+  });
+
+  test('and small monitors do not wait for large ones', async () => {
+    const other = await service.createUser();
+    for (const { id } of [user, other]) await createMonitors(database, id, 50);
+    // Those that have waited longest are large.
+    await setOptions(user.id, 300_000, 'id < 10 + (select min(id) from monitors)');
+    await database.asEngine((em) => makeOverdue(em, other.id));
+    await database.asEngine((em) =>
+      em.execute(`update monitors set next_check_at = now() - interval '1 hour' where user_id = ?`, [user.id], 'run'),
+    );
+    const { claims } = await claimAll();
+    const large = claims.filter(({ settings }) => 'body' in settings);
+    expect([large.length, claims.length]).toEqual([2, 92]);
+  });
+
+  test('and a user with many large monitors does not keep those of others waiting', async () => {
+    const other = await service.createUser();
+    await createMonitors(database, user.id, 10);
+    await createMonitors(database, other.id, 1);
+    for (const { id } of [user, other]) await setOptions(id, 300_000, 'true');
+    await database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+    await database.asEngine((em) => makeOverdue(em, other.id));
+    expect((await claimAll()).claims.map(({ userId }) => userId).sort((a, b) => a - b)).toEqual([user.id, other.id]);
+  });
+});
+
 test('a claim expires after 30 seconds, so that another worker can replace one that died', async () => {
   await createMonitors(database, user.id, 1);
   await database.asEngine((em) => makeOverdue(em, user.id));
@@ -183,6 +243,18 @@ test('a claim expires after 30 seconds, so that another worker can replace one t
   const [seconds] = await database.asEngine((em) => secondsUntilDue(em, user.id));
   expect(seconds).toBeGreaterThan(15);
   expect(seconds).toBeLessThanOrEqual(30);
+});
+
+test.each([
+  ['down', 'HTTP 503'],
+  ['pending', null],
+])('a monitor that is %s is claimed with the cause of its failure: %s', async (status, downBecause) => {
+  const { id } = await createMonitor(user);
+  await database.asUser(user.id, (em) =>
+    em.execute(`update monitors set status = ?, last_error = 'HTTP 503' where id = ?`, [status, id], 'run'),
+  );
+  await database.asEngine((em) => makeOverdue(em, user.id));
+  expect(await database.asEngine((em) => claimOf(em, user.id, 1))).toMatchObject([{ id, downBecause }]);
 });
 
 test('a released monitor is due after the given time', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { findComparedMonitors } from '../../../src/monitoring/engine/compared-monitors.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { createHeartbeat } from '../heartbeats/heartbeat-monitors.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -50,6 +51,12 @@ test.each(['down', 'pending'])('a monitor that is %s is not asked', async (statu
 test('a paused monitor is not asked', async () => {
   await create(user, 'paused', 3);
   await service.database.asUser(user.id, (em) => em.execute('update monitors set next_check_at = null', [], 'run'));
+  expect(await findHosts()).toEqual([]);
+});
+
+test('a heartbeat monitor is not asked', async () => {
+  const { receiver } = await createHeartbeat(user);
+  await service.anonymous.post(receiver);
   expect(await findHosts()).toEqual([]);
 });
 

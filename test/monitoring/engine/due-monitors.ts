@@ -35,8 +35,8 @@ export async function createUsersWithDueMonitor(database: Database, count: numbe
 }
 
 /** Claims up to `limit` due monitors of a user for whom no check is running. */
-export function claimOf(em: SqlEntityManager, userId: number, limit: number): Promise<Claim[]> {
-  return claimDueMonitors(queryInTransaction(em), [{ userId, slots: limit, running: new Map() }]);
+export async function claimOf(em: SqlEntityManager, userId: number, limit: number): Promise<Claim[]> {
+  return (await claimDueMonitors(queryInTransaction(em), [{ userId, slots: limit, running: new Map() }])).claims;
 }
 
 export function makeOverdue(em: SqlEntityManager, userId: number, by = '1 minute') {

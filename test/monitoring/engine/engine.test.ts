@@ -298,3 +298,28 @@ test('runs no more checks at once than its concurrency', async () => {
     await engine.stop();
   }
 });
+
+test('while checks with long options start, other events get their turn', async () => {
+  let turns = 0;
+  const turnsAtStart: number[] = [];
+  const cipher = Object.create(testCipher, {
+    decrypt: {
+      value() {
+        turnsAtStart.push(turns);
+        const endMs = performance.now() + 5;
+        while (performance.now() < endMs);
+        throw new Error('The secret is lost.');
+      },
+    },
+  });
+  const settings = { headers: [{ name: 'X-Key', value: { encrypted: 'v1.a.b', mask: '****' } }] };
+  await createDue(20);
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update monitors set type = 'http', url = 'http://' || url, settings = ?::jsonb`, [JSON.stringify(settings)], 'run'),
+  );
+  const count = setInterval(() => turns++, 0);
+  onTestFinished(() => clearInterval(count));
+  startEngine(respond, { cipher });
+  await expect.poll(() => turnsAtStart.length, { timeout: 15_000 }).toBe(20);
+  expect(new Set(turnsAtStart).size).toBeGreaterThan(5);
+});

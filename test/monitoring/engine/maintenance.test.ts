@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
-const failure = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
+const failure = { up: false as const, cause: 'HTTP 503', statusCode: 503 };
 
 async function claim(): Promise<Claim> {
   await service.database.asEngine((em) => makeOverdue(em, user.id));
@@ -32,8 +32,8 @@ async function claim(): Promise<Claim> {
 }
 
 /** Returns the number of accepted results. */
-async function record(claimed: Claim, isUp: boolean): Promise<number> {
-  const completed = { ...succeeded(claimed), ...(!isUp && { result: failure }) };
+async function record(claimed: Claim, isUp: boolean, cause = failure.cause): Promise<number> {
+  const completed = { ...succeeded(claimed), ...(!isUp && { result: { ...failure, cause } }) };
   return (await service.database.asEngine((em) => recordResults(queryInTransaction(em), [completed]))).accepted;
 }
 
@@ -86,6 +86,14 @@ test('a check that was running when it started opens no incident', async () => {
   expect(await readIncidents(user, monitor)).toEqual([]);
 });
 
+test('a check that was running when a second one started opens no incident', async () => {
+  await passMaintenance();
+  const claimed = await claim();
+  await setMaintenance(3600);
+  expect(await record(claimed, false)).toBe(0);
+  expect(await readIncidents(user, monitor)).toEqual([]);
+});
+
 test('failures from before its start do not count after its end', async () => {
   await user.api.put(monitor.path, { json: { confirmations: 2 } });
   await check('+--');
@@ -119,10 +127,40 @@ test('an incident after a maintenance starts at the first failure after it, and 
   await setMaintenance(3600);
   await check('--');
   await passMaintenance();
+  // The failures so far must be older than the end of the maintenance, if anything is known of them.
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update monitors set first_failed_at = first_failed_at - interval '10 minutes'`, [], 'run'),
+  );
   const { maintenance_until } = await readMonitor(user, monitor);
   await check('-');
   const [incident] = await readIncidents(user, monitor);
   expect(Date.parse(incident.started_at)).toBeGreaterThanOrEqual(Date.parse(maintenance_until));
+});
+
+test.each([
+  ['its time passes', passMaintenance],
+  ['it is ended early', () => setMaintenance(null)],
+])('failures during it do not count when %s before they are confirmed', async (_, end) => {
+  await user.api.put(monitor.path, { json: { confirmations: 1 } });
+  await check('+');
+  await setMaintenance(3600);
+  await check('-');
+  await service.database.asUser(user.id, (em) =>
+    em.execute(`update monitors set first_failed_at = now() - interval '1 minute'`, [], 'run'),
+  );
+  await end();
+  await check('-');
+  expect(await readIncidents(user, monitor)).toEqual([]);
+  await check('-');
+  expect(await readIncidents(user, monitor)).toHaveLength(1);
+});
+
+test('the cause of an incident after a maintenance is that of the first failure after it', async () => {
+  await setMaintenance(3600);
+  await record(await claim(), false, 'during');
+  await passMaintenance();
+  await record(await claim(), false, 'after');
+  expect(await readIncidents(user, monitor)).toMatchObject([{ cause: 'after' }]);
 });
 
 test('a target that recovers during it or in the first check afterwards causes no message', async () => {

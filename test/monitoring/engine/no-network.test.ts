@@ -157,6 +157,7 @@ test('without a network, an engine looks for due monitors only every 5 seconds, 
   const paths = await createUp('a.example', 'b.example', 'c.example');
   const engine = startEngine();
   await check(engine, ...paths);
+  await run(`update monitors set next_check_at = app_now() + interval '1 hour' where user_id = ?`, [user.id]);
   const claims: number[] = [];
   const transaction = service.database.engineTransaction.bind(service.database);
   const spy = vi.spyOn(service.database, 'engineTransaction').mockImplementation((work) => {
@@ -166,9 +167,11 @@ test('without a network, an engine looks for due monitors only every 5 seconds, 
   onTestFinished(() => spy.mockRestore());
   await passTimeUntil(() => {
     engine.wake();
-    return claims.length === 4;
+    return claims.length === 5;
   });
-  for (const [index, ms] of claims.slice(1).entries()) expect(ms - (claims[index] ?? 0)).toBeGreaterThanOrEqual(5000);
+  // The first one may still belong to the checks before.
+  const [, ...later] = claims;
+  for (const [index, ms] of later.slice(1).entries()) expect(ms - (later[index] ?? 0)).toBeGreaterThanOrEqual(5000);
 });
 
 /** Creates 30 monitors that are long overdue. Returns a function that counts those of them that are checked within three seconds. */

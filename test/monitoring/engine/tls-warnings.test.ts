@@ -31,20 +31,20 @@ describe('warnings', () => {
   });
   afterAll(() => service.stop());
 
-  /** Records a check that has seen a certificate. */
-  async function check(expiresAt: Date, warningDays: number | null = 14, { id } = monitor, isUp = true) {
+  async function record(result: CheckResult, { id } = monitor) {
     await service.database.asEngine((em) => makeOverdue(em, user.id));
     const claims = await service.database.asEngine((em) => claimOf(em, user.id, 10));
-    const certificate = { expiresAt, warningDays };
-    const result: CheckResult = isUp
-      ? { up: true, responseTimeMs: 1, certificate }
-      : { up: false, cause: 'x', statusCode: null, certificate };
     const completed = claims.filter((claim) => claim.id === id).map((claim) => ({ claim, result, startedMs: performance.now() }));
     expect(completed).toHaveLength(1);
     await service.database.asEngine((em) => recordResults(queryInTransaction(em), completed));
   }
 
-  /** Lets time pass until the stored certificate expires at this time. */
+  /** Records a check that has seen a certificate. */
+  function check(expiresAt: Date, warningDays: number | null = 14, of = monitor, isUp = true) {
+    const certificate = { expiresAt, warningDays };
+    return record(isUp ? { up: true, responseTimeMs: 1, certificate } : { up: false, cause: 'x', statusCode: null, certificate }, of);
+  }
+
   /** A day passes: the certificate expires in fewer days, and the last warning is a day older. */
   const moveExpiry = (expiresAt: Date) =>
     service.database.asEngine((em) =>
@@ -55,10 +55,18 @@ describe('warnings', () => {
         'run',
       ),
     );
-  const passDay = () =>
-    service.database.asEngine((em) => em.execute(`update monitors set tls_warned_at = tls_warned_at - interval '1 day'`, [], 'run'));
+  const passHours = (hours: number) =>
+    service.database.asEngine((em) =>
+      em.execute(`update monitors set tls_warned_at = tls_warned_at - ? * interval '1 hour' where id = ?`, [hours, monitor.id], 'run'),
+    );
 
   const warnings = () => readAlertKinds(service, user);
+  const statuses = async () => {
+    const alerts = await service.database.asUser(user.id, (em) =>
+      em.execute<{ status: string }[]>('select status from alerts order by id'),
+    );
+    return alerts.map(({ status }) => status);
+  };
 
   test('one is queued for each enabled assignment when the certificate expires within the days of the option', async () => {
     await assignProvider(user, monitor);
@@ -71,19 +79,34 @@ describe('warnings', () => {
   });
 
   test('there is one when they begin and one on the last day, and no more', async () => {
-    for (const days of [13, 12, 5, 2]) {
+    const counts: number[] = [];
+    for (const days of [13, 12, 5, 2, 0.9, 0.1, -1]) {
       const expiresAt = inDays(days);
       await moveExpiry(expiresAt);
-      await check(expiresAt);
-      await check(expiresAt);
+      for (let count = 0; count < 2; count++) await check(expiresAt);
+      counts.push((await warnings()).length);
     }
-    expect(await warnings()).toHaveLength(1);
-    for (const days of [0.9, 0.1, -1]) {
-      const expiresAt = inDays(days);
-      await moveExpiry(expiresAt);
-      await check(expiresAt);
-    }
-    expect(await warnings()).toHaveLength(2);
+    expect(counts).toEqual([1, 1, 1, 1, 2, 2, 2]);
+  });
+
+  test.each([
+    [14 * 24 + 1, 0],
+    [14 * 24 - 1, 1],
+  ])('with 14 days, %i hours before the certificate expires there are %i', async (hours, count) => {
+    await check(inDays(hours / 24));
+    expect(await warnings()).toHaveLength(count);
+  });
+
+  test.each([
+    [25, 1],
+    [23, 2],
+    [2, 2],
+  ])('after the first one, %i hours before the certificate expires there are %i', async (hours, count) => {
+    await check(inDays(13));
+    const expiresAt = inDays(hours / 24);
+    await moveExpiry(expiresAt);
+    await check(expiresAt);
+    expect(await warnings()).toHaveLength(count);
   });
 
   test('a certificate that is seen for the first time on its last day causes one', async () => {
@@ -96,7 +119,7 @@ describe('warnings', () => {
     await check(inDays(5));
     await check(inDays(90));
     expect(await warnings()).toHaveLength(1);
-    await passDay();
+    await passHours(24);
     await check(inDays(6));
     expect(await warnings()).toHaveLength(2);
   });
@@ -105,17 +128,58 @@ describe('warnings', () => {
     const [first, second] = [inDays(5), inDays(6)];
     for (let count = 0; count < 4; count++) {
       for (const expiresAt of [first, second]) await check(expiresAt);
-      await passDay();
+      await passHours(24);
     }
     expect(await warnings()).toHaveLength(2);
   });
 
-  test('a target that shows a new certificate with every check causes one a day', async () => {
-    for (let count = 0; count < 4; count++) await check(inDays(5 + count / 100));
+  test.each([
+    [19, 1],
+    [21, 2],
+  ])('a target that shows a new certificate with every check causes one a day: after %i hours there are %i', async (hours, count) => {
+    for (const days of [5, 5.01, 5.02]) await check(inDays(days));
     expect(await warnings()).toHaveLength(1);
-    await passDay();
-    for (let count = 4; count < 8; count++) await check(inDays(5 + count / 100));
+    await passHours(hours);
+    for (const days of [5.03, 5.04, 5.05]) await check(inDays(days));
+    expect(await warnings()).toHaveLength(count);
+  });
+
+  test('a certificate that replaces one with a later end causes one on its last day', async () => {
+    await check(inDays(10));
+    await passHours(24);
+    await check(inDays(5));
+    expect(await warnings()).toHaveLength(1);
+    const expiresAt = inDays(0.9);
+    for (let count = 0; count < 2; count++) await check(expiresAt);
     expect(await warnings()).toHaveLength(2);
+    await passHours(24);
+    await check(expiresAt);
+    expect(await warnings()).toHaveLength(2);
+  });
+
+  test('a certificate that has expired causes none after one with a later end', async () => {
+    await check(inDays(10));
+    await passHours(24);
+    await check(inDays(-0.1));
+    expect(await warnings()).toHaveLength(1);
+  });
+
+  test.each([
+    ['other options', { http: { expected_status: ['2xx', '3xx'] } }],
+    ['a pause', { is_active: false }],
+    ['a new name', { friendly_name: 'x' }],
+  ])('one that waits to be sent survives %s', async (_, json) => {
+    await check(inDays(5));
+    expect((await user.api.put(monitor.path, { json })).status).toBe(200);
+    expect(await statuses()).toEqual(['pending']);
+  });
+
+  test('one that waits to be sent is canceled by another target, which is warned of again', async () => {
+    await check(inDays(5));
+    expect((await user.api.put(monitor.path, { json: { url: 'https://other.example/' } })).status).toBe(200);
+    expect(await statuses()).toEqual(['failed']);
+    await check(inDays(4));
+    expect(await statuses()).toEqual(['failed', 'pending']);
   });
 
   test('with null there are none', async () => {
@@ -138,6 +202,38 @@ describe('warnings', () => {
     expect(await warnings()).toEqual(['tls_expiring']);
   });
 
+  test('a maintenance that is over does not prevent them', async () => {
+    await service.database.asUser(user.id, (em) =>
+      em.execute(`update monitors set maintenance_until = now() - interval '1 hour'`, [], 'run'),
+    );
+    await check(inDays(5));
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
+  test('a monitor whose only assignment is disabled has none until that is enabled', async () => {
+    const other = await createMonitor(user);
+    const provider_id = await assignProvider(user, other, false);
+    const expiresAt = inDays(5);
+    await check(expiresAt, 14, other);
+    expect(await warnings()).toEqual([]);
+    await user.api.post(`${other.path}/notifications`, { json: { provider_id, enabled: true } });
+    await check(expiresAt, 14, other);
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
+  test('a monitor without a provider has none until one is assigned, but comes before those without a warning', async () => {
+    const [other, expiring] = [await createMonitor(user), await createMonitor(user)];
+    const expiresAt = inDays(5);
+    for (let count = 0; count < 2; count++) await check(expiresAt, 14, expiring);
+    await check(inDays(90), 14, other);
+    expect(await warnings()).toEqual([]);
+    const { body } = await user.api.get('/api/monitors?sort=worst_first&status=up');
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual([expiring.id, other.id]);
+    await assignProvider(user, expiring);
+    for (let count = 0; count < 2; count++) await check(expiresAt, 14, expiring);
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
   test('the deletion of the monitor deletes them', async () => {
     await check(inDays(5));
     await user.api.delete(monitor.path);
@@ -151,8 +247,23 @@ describe('warnings', () => {
     expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at });
     await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
     expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at: null });
+  });
+
+  test.each([
+    ['later', 6],
+    ['sooner', 3],
+  ])('another url causes one at once, also if its certificate expires %s', async (_, days) => {
     await check(inDays(5));
+    await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
+    await check(inDays(days));
     expect(await warnings()).toHaveLength(2);
+  });
+
+  test('a check that sees no certificate keeps the time at which the last one expires', async () => {
+    const expiresAt = inDays(40);
+    await check(expiresAt);
+    await record({ up: false, cause: 'connection refused', statusCode: null });
+    expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', tls_expires_at: expiresAt.toISOString() });
   });
 
   test('a warning that was not sent is canceled when the url changes, as it is about another target', async () => {

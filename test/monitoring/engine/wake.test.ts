@@ -24,6 +24,7 @@ import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
 import { countTransactions } from '../count-transactions.ts';
 import { createMonitor } from '../factories.ts';
+import { createHeartbeat } from '../heartbeats/heartbeat-monitors.ts';
 import { claimOf, makeOverdue } from './due-monitors.ts';
 
 const maxSleepMs = 3_600_000;
@@ -199,18 +200,13 @@ describe('engine', () => {
   });
 
   test.each([
-    ['creates', async () => void (await createMonitor(user, { url: target.url }))],
-    [
-      'resumes',
-      async () => {
-        const { path } = await createMonitor(user, { url: target.url, is_active: false });
-        await user.api.put(path, { json: { is_active: true } });
-      },
-    ],
+    ['creates', () => createMonitor(user, { url: target.url })],
+    ['resumes', (path: string) => user.api.put(path, { json: { is_active: true } })],
   ])('is woken by a request that %s a monitor', async (_, send) => {
+    const { path } = await createMonitor(user, { url: target.url, is_active: false });
     const { transactions } = await startEngine({ listens: true });
     const before = transactions();
-    await send();
+    await send(path);
     await expect.poll(transactions, { timeout: 15_000 }).toBeGreaterThan(before);
     await letPass(5); // It is due within 5 seconds.
     await expect.poll(checks, { timeout: 15_000 }).toBeGreaterThan(0);
@@ -283,11 +279,17 @@ describe('dispatcher', () => {
     return { dispatcher, transactions };
   }
 
+  /** Assigns a provider to a monitor. Returns its id. */
+  async function assignTelegram(path: string): Promise<number> {
+    const { body } = await user.api.post('/api/providers', { json: receivers.providers.telegram });
+    await user.api.post(`${path}/notifications`, { json: { provider_id: body.data.id } });
+    return body.data.id;
+  }
+
   /** Opens an incident of a new monitor that alerts a provider, as an engine in another process does. Returns the provider. */
   async function openIncident(): Promise<number> {
     const { id, path } = await createMonitor(user);
-    const { body } = await user.api.post('/api/providers', { json: receivers.providers.telegram });
-    await user.api.post(`${path}/notifications`, { json: { provider_id: body.data.id } });
+    const providerId = await assignTelegram(path);
     const other = await openOther();
     await other.asEngine(async (em) => {
       await em.execute(`update monitors set failures = 2, first_failed_at = now(), first_cause = 'HTTP 503' where id = ?`, [id], 'run');
@@ -298,7 +300,7 @@ describe('dispatcher', () => {
       const completed = claims.map((claim) => ({ claim, result, startedMs: performance.now() }));
       expect(await recordResults(queryInTransaction(em), completed)).toEqual({ accepted: 1, hasAlerts: true });
     });
-    return body.data.id;
+    return providerId;
   }
 
   const received = () => receivers.received().telegram.length;
@@ -318,6 +320,15 @@ describe('dispatcher', () => {
     await startDispatcher({ listens: true });
     const before = received();
     await openIncident();
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('is woken by a heartbeat that reports a failure', async () => {
+    const { path, receiver } = await createHeartbeat(user);
+    await assignTelegram(path);
+    await startDispatcher({ listens: true });
+    const before = received();
+    await service.anonymous.post(`${receiver}/fail`);
     await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
   });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -151,7 +151,8 @@ describe.each(['ids', 'tag'])('by %s', (by) => {
 });
 
 describe('a rejected request changes nothing', () => {
-  const ids = [1];
+  /** Stands for the id of a monitor that exists. */
+  const ids = ['existing'];
   const required = (pointer: string, message = 'is required') => ({ in: 'body', pointer, code: 'required', message });
   const notAllowed = (name: string, action: string) => ({
     in: 'body',
@@ -161,7 +162,7 @@ describe('a rejected request changes nothing', () => {
   });
 
   test.each<[object, object]>([
-    [{ action: 'pause' }, required('/ids', 'is required, or tag')],
+    [{ action: 'pause' }, required('/ids', 'is required, unless there is a tag')],
     [
       { ids, tag: 'a', action: 'pause' },
       { in: 'body', pointer: '/tag', code: 'contradiction', message: 'must be absent if there are ids' },
@@ -213,10 +214,16 @@ describe('a rejected request changes nothing', () => {
       { ids, action: 'add_tags', tags: Array.from({ length: 21 }, (_, n) => `t${n}`) },
       expect.objectContaining({ pointer: '/tags', code: 'max_items' }),
     ],
+    [
+      { ids, action: 'start_maintenance', until: '2020-01-01T00:00:00Z' },
+      expect.objectContaining({ pointer: '/until', code: 'not_in_future' }),
+    ],
   ])('%j', async (json, error) => {
-    const { status, body } = await bulk(json);
+    const { id, path, data, etag } = await createMonitor(user, { tags: ['a'] });
+    const { status, body } = await bulk('ids' in json && json.ids === ids ? { ...json, ids: [id] } : json);
     expect(status).toBe(422);
     expect(body.errors).toContainEqual(error);
+    expect(await read(path)).toEqual({ data, etag });
   });
 
   test('with more than 20 tags for one of the monitors', async () => {
@@ -249,6 +256,27 @@ describe('a rejected request changes nothing', () => {
     expect([status, body.detail]).toEqual([403, expect.stringContaining('"monitors:write"')]);
     expect((await read(path)).data).toEqual(data);
   });
+
+  test.each([
+    [{ tag: 'A', action: 'pause' }, ['/tag']],
+    [{ tag: null, action: 'pause' }, ['/tag']],
+    [{ ids: null, tag: 'a', action: 'pause' }, ['/ids', '/tag']],
+    [[], ['']],
+  ])('%j has errors only where it is wrong', async (json, pointers) => {
+    const { status, body } = await user.api.post('/api/monitors/bulk', { json });
+    expect([status, body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted()]).toEqual([422, pointers]);
+  });
+});
+
+test('start_maintenance extends a maintenance', async () => {
+  const { id, path } = await createMonitor(user, { maintenance_until: '2098-01-01T00:00:00Z' });
+  expect((await bulk({ ids: [id], action: 'start_maintenance', until })).body.data).toEqual({ matched: 1, changed: 1 });
+  expect((await read(path)).data.maintenance_until).toBe(until);
+});
+
+test('end_maintenance does not change a monitor whose maintenance is over', async () => {
+  const { id } = await createMonitor(user, { maintenance_until: '2020-01-01T00:00:00Z' });
+  expect((await bulk({ ids: [id], action: 'end_maintenance' })).body.data).toEqual({ matched: 1, changed: 0 });
 });
 
 test("another user's monitors and unknown ones are not matched, and nothing of them changes", async () => {
@@ -287,7 +315,7 @@ test('1,000 ids are accepted, and 1,001 are not', async () => {
   expect((await user.api.get('/api/monitors?status=paused')).body.meta.total).toBe(1000);
 });
 
-test('a new name or tag of a monitor that is down keeps its incident', async () => {
+test('a new tag of a monitor that is down keeps its incident', async () => {
   const provider = await createProvider(user);
   const { id, path } = await createMonitor(user);
   await takeDown(id, provider.id);
@@ -295,6 +323,83 @@ test('a new name or tag of a monitor that is down keeps its incident', async () 
   expect((await read(path)).data).toMatchObject({ status: 'down', last_error: 'HTTP 503', tags: ['a'] });
   expect((await user.api.get(`${path}/incidents`)).body.data[0].status).toBe('open');
 });
+
+describe('of 1,001 monitors', () => {
+  const count = 1001;
+  const createMany = (fields = `'{group}'::text[]`) =>
+    execute(
+      `insert into monitors (user_id, friendly_name, url, tags, is_active, status, next_check_at)
+       select ?, 'M ' || n, 'https://a.example/', ${fields}, false, 'paused', null from generate_series(1, ${count}) n`,
+      [user.id],
+    );
+
+  test.each([
+    ['resume', {}],
+    ['start_maintenance', { until }],
+    ['add_tags', { tags: ['new'] }],
+    ['remove_tags', { tags: ['group'] }],
+    ['assign', { provider_id: 0 }],
+    ['delete', {}],
+  ])('%s changes all, 50 at a time, and other events get their turn in between', async (action, argument) => {
+    await createMany();
+    const { id: provider_id } = await createProvider(user);
+    const { writes, restore } = recordWrites();
+    onTestFinished(restore);
+    const { body } = await bulk({ tag: 'group', action, ...argument, ...('provider_id' in argument && { provider_id }) });
+    expect(body.data).toEqual({ matched: count, changed: count });
+    const portions = writes.filter(({ ids }) => ids > 0);
+    expect(Math.max(...portions.map(({ ids }) => ids))).toBeLessThanOrEqual(200);
+    expect(
+      portions.filter(({ text }) => /^(update|delete from) "monitors"|^insert into notifications/.test(text)).map(({ ids }) => ids),
+    ).toEqual([...Array(20).fill(50), 1]);
+    expect(new Set(portions.map(({ turn }) => turn)).size).toBeGreaterThan(10);
+  });
+
+  test('a rejected one changes none, if only the last one has too many tags', async () => {
+    await createMany(
+      `'{group}'::text[] || case when n = ${count} then (select array_agg('t' || k) from generate_series(1, 19) k) else '{}' end`,
+    );
+    const { status, body } = await bulk({ tag: 'group', action: 'add_tags', tags: ['new'] });
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/tags', code: 'max_items' }]]);
+    expect((await user.api.get('/api/monitors?tag=new')).body.meta.total).toBe(0);
+    expect((await bulk({ tag: 'group', action: 'add_tags', tags: ['group'] })).body.data).toEqual({ matched: count, changed: 0 });
+  });
+});
+
+/** Records how many ids each statement of a transaction has as a parameter, and in which turn of the event loop it is sent. */
+function recordWrites() {
+  const writes: { text: string; ids: number; turn: number }[] = [];
+  let [turn, isOver] = [0, false];
+  const countTurn = () => {
+    turn++;
+    if (!isOver) setImmediate(countTurn);
+  };
+  countTurn();
+  const { database } = service;
+  const { asUser } = database;
+  database.asUser = (userId, work) =>
+    asUser.call(database, userId, (em) => {
+      const connection = em.getKysely();
+      const recording = Object.create(connection, {
+        executeQuery: {
+          value(query: { sql: string; parameters: readonly unknown[] }) {
+            const arrays = query.parameters.filter((value) => Array.isArray(value) && typeof value[0] === 'number') as number[][];
+            if (!query.sql.startsWith('select')) writes.push({ text: query.sql, ids: arrays[0]?.length ?? 0, turn });
+            return connection.executeQuery(query as never);
+          },
+        },
+      });
+      em.getKysely = () => recording;
+      return work(em);
+    }) as never;
+  return {
+    writes,
+    restore() {
+      isOver = true;
+      database.asUser = asUser;
+    },
+  };
+}
 
 test('an outdated If-Match of a single update fails after a change of many', async () => {
   const { id, path, etag } = await createMonitor(user);

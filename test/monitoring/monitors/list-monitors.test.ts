@@ -136,6 +136,19 @@ describe('filters and orders', () => {
     expect(await names(`website_id=${websiteId}&tag=production&status=down&search=ALP&type=http`)).toEqual(['Alpha']);
   });
 
+  test('search finds a changed name and URL, and no longer the former ones', async () => {
+    const changing = await service.createUser();
+    const { path } = await createMonitor(changing, { friendly_name: 'Former', url: 'https://former.example/' });
+    await changing.api.put(path, { json: { friendly_name: 'Çurrent', url: 'https://example.com/CURRENT' } });
+    const total = async (text: string) => (await changing.api.get(`/api/monitors?search=${encodeURIComponent(text)}`)).body.meta.total;
+    expect([await total('çURRENT'), await total('com/current'), await total('former')]).toEqual([1, 1, 0]);
+  });
+
+  test('search does not find a text that begins in the name and ends in the URL', async () => {
+    expect(await names(`search=${encodeURIComponent('alphahttps')}`)).toEqual([]);
+    expect(await names(`search=${encodeURIComponent('alpha\nhttps')}`)).toEqual([]);
+  });
+
   test('search ignores the case of letters beyond ASCII as well', async () => {
     expect(await names(`search=${encodeURIComponent('ÜNDER')}`)).toEqual(['Ünder']);
     expect(await names(`search=${encodeURIComponent('ünder')}`)).toEqual(['Ünder']);
@@ -150,6 +163,19 @@ describe('filters and orders', () => {
     const pages = [];
     for (const page of [1, 2, 3, 4, 5]) pages.push(...(await names(`sort=${sort}&pageSize=2&page=${page}`)));
     expect(pages).toEqual(expected);
+  });
+
+  test('worst_first counts a certificate that expires before the one that was warned of as a warning', async () => {
+    const another = await service.createUser();
+    for (const [friendly_name, expiry] of [
+      ['sooner', `now() - interval '1 day'`],
+      ['later', `now() + interval '1 day'`],
+    ]) {
+      const { id } = await createMonitor(another, { friendly_name });
+      const update = `update monitors set status = 'up', tls_warned_expiry = now(), tls_expires_at = ${expiry} where id = ?`;
+      await service.database.asUser(another.id, (em) => em.execute(update, [id], 'run'));
+    }
+    expect(await names('sort=worst_first', another)).toEqual(['sooner', 'later']);
   });
 
   test('the order applies to filtered monitors', async () => {

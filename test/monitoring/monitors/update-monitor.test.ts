@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { checkNow } from '../../../src/monitoring/monitors/monitor.writes.ts';
-import { sendDuringTransaction } from '../../support/database.ts';
+import { changeBeforeUpdate, sendDuringTransaction } from '../../support/database.ts';
 import { etag as etagOf, ifMatch } from '../../support/etags.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -119,8 +119,8 @@ describe('fields', () => {
     [{ last_checked_at: 'yesterday' }, 'must be a date and time such as 2099-12-31T00:00:00Z'],
     [{ last_response_time_ms: -1 }, 'must be at least 0'],
     [{ last_error: 503 }, 'must be a string'],
-    [{ created_at: null }, 'must be a string'],
-    [{ updated_at: 0 }, 'must be a string'],
+    [{ created_at: null }, 'must be a date and time such as 2099-12-31T00:00:00Z'],
+    [{ updated_at: 0 }, 'must be a date and time such as 2099-12-31T00:00:00Z'],
   ])('returns 422 for %j and changes nothing', async (json, message) => {
     const { path, data } = await createMonitor(user);
     const { status, body } = await user.api.put(path, { json: { interval: 90, ...json } });
@@ -233,24 +233,26 @@ describe('state', () => {
 describe('conditional writes', () => {
   test('validates a url again if the type changes between its validation and the write', async () => {
     const { id, path } = await createMonitor(user, { type: 'ping', url: 'router.example.org' });
-    const { query } = service.database;
-    onTestFinished(() => {
-      service.database.query = query;
-    });
-    // The type changes after the handler has read the monitor.
-    service.database.query =
-      (userId) =>
-      async (...statements) => {
-        const isUpdate = statements.some(({ text }) => text.startsWith('update "monitors"'));
-        if (isUpdate) {
-          service.database.query = query;
-          await execute(`update monitors set type = 'http', url = 'https://shop.example.org/', version = version + 1 where id = ?`, [id]);
-        }
-        return query.call(service.database, userId)(...statements);
-      };
+    changeBeforeUpdate(service.database, 'monitors', () =>
+      execute(`update monitors set type = 'http', url = 'https://shop.example.org/', version = version + 1 where id = ?`, [id]),
+    );
     const { status, body } = await user.api.put(path, { json: { url: 'other.example.org' } });
     expect([status, body.errors[0].pointer]).toEqual([422, '/url']);
     expect((await user.api.get(path)).body.data).toMatchObject({ type: 'http', url: 'https://shop.example.org/' });
+  });
+
+  test.each([
+    ['another option', `settings = '{"body": "ping"}'`, { http: { body: 'ping' } }],
+    ['the url', `url = 'https://other.example/'`, { url: 'https://other.example/' }],
+  ])('keeps %s, if it changes between the read and the write of an option', async (_, change, kept) => {
+    const { id, path } = await createMonitor(user);
+    changeBeforeUpdate(service.database, 'monitors', () =>
+      execute(`update monitors set ${change}, version = version + 1 where id = ?`, [id]),
+    );
+    expect((await user.api.put(path, { json: { http: { method: 'POST' } } })).status).toBe(200);
+    const { data } = (await user.api.get(path)).body;
+    expect(data).toMatchObject(kept);
+    expect(data.http.method).toBe('POST');
   });
 
   test('schedules no check of a monitor that was paused in the meantime', async () => {

@@ -79,9 +79,12 @@ test.each([
   ['1', 'type'],
   ['', 'type'],
   [[], 'type'],
-])('rejects %j', async (website_id, code) => {
-  const { status, body } = await post(website_id);
-  expect([status, body.errors]).toMatchObject([422, [{ pointer: '/website_id', code }]]);
+])('rejects %j on creation and by an update, which changes nothing', async (website_id, code) => {
+  const { path, data } = await createMonitor(user, { website_id: await createWebsite(user) });
+  for (const { status, body } of [await post(website_id), await user.api.put(path, { json: { interval: 90, website_id } })]) {
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/website_id', code }]]);
+  }
+  expect((await user.api.get(path)).body.data).toEqual(data);
 });
 
 test('a change of the website keeps the status', async () => {

@@ -45,7 +45,7 @@ describe('fields', () => {
     'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores), or the masked value that the API returned';
 
   test.each<[ProviderType, string, unknown, string]>([
-    ['email', 'recipient_email', null, 'must be a string'],
+    ['email', 'recipient_email', null, 'must be an e-mail address'],
     ['email', 'recipient_email', '', 'must be an e-mail address'],
     ['slack', 'webhook_url', null, 'must be a URL, or the masked value that the API returned'],
     ['slack', 'webhook_url', '', 'must be a URL, or the masked value that the API returned'],
@@ -67,7 +67,7 @@ describe('fields', () => {
     ['email', 'id', 'first', 'must be an integer'],
     ['email', 'id', null, 'must be an integer'],
     ['email', 'created_at', 'yesterday', 'must be a date and time such as 2099-12-31T00:00:00Z'],
-    ['email', 'updated_at', null, 'must be a string'],
+    ['email', 'updated_at', null, 'must be a date and time such as 2099-12-31T00:00:00Z'],
     ['email', 'colour', 'red', 'is not a known field'],
     ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
     ['sms', 'channel', null, 'is only allowed for provider_type slack'],
