@@ -96,10 +96,12 @@ export class InvalidRequest extends ProblemError {
 export class AlreadyCreated extends ProblemError {
   readonly id: number;
 
-  constructor({ name, id }: { name: string; id: number }, { containsSecret }: { containsSecret: boolean }) {
-    const advice = containsSecret
-      ? 'which cannot be shown again. If you did not save it, delete it and create another.'
-      : 'but its response was too large to store. Read the resource instead.';
+  constructor({ name, id, canBeRead }: { name: string; id: number; canBeRead?: true }, { containsSecret }: { containsSecret: boolean }) {
+    const reason = containsSecret ? 'contains a secret, and was not stored' : 'was too large to store';
+    const advice =
+      containsSecret && !canBeRead
+        ? 'which cannot be shown again. If you did not save it, delete it and create another.'
+        : `but its response ${reason}. Read the resource instead.`;
     super('already_created', `An earlier request with this Idempotency-Key created ${name} ${id}, ${advice}`);
     this.id = id;
   }

@@ -45,6 +45,9 @@ test('AlreadyCreated names the resource, and says what to do', () => {
   expect(new AlreadyCreated({ name: 'API key', id: 5 }, { containsSecret: false }).message).toBe(
     `${start}but its response was too large to store. Read the resource instead.`,
   );
+  expect(new AlreadyCreated({ name: 'API key', id: 5, canBeRead: true }, { containsSecret: true }).message).toBe(
+    `${start}but its response contains a secret, and was not stored. Read the resource instead.`,
+  );
 });
 
 describe('InvalidRequest', () => {

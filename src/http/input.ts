@@ -19,7 +19,7 @@ export interface AnyInput {
   url: { path: string; query: string };
 }
 
-export type AnyRules = (body: Values) => Checked<Values>;
+export type AnyRules = (body: Values, sent: ReadonlySet<string>) => Checked<Values>;
 
 /** Parses and validates the request. Throws InvalidRequest with every error at once. */
 export function readInput(
@@ -49,7 +49,7 @@ export function readInput(
   for (const validate of operation.validators()) {
     if (!validate(validated)) found.push(validationErrorsOf(validate.errors ?? [], operation));
   }
-  if (isObject(value)) {
+  if (isObject(value) && !Array.isArray(value)) {
     if (rules) found.push(applyRules(rules, value, found.flat()));
     for (const name of operation.body?.readOnlyFields ?? []) delete value[name];
   }
@@ -79,7 +79,7 @@ function idempotencyKeyErrors(header: Record<string, string>): ValidationError[]
 function applyRules(rules: AnyRules, body: Values, errors: ValidationError[]): ValidationError[] {
   const invalid = new Set(errors.map(fieldOf));
   const valid = errors.length === 0 ? body : Object.fromEntries(Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name))));
-  const checked = rules(valid);
+  const checked = rules(valid, new Set(Object.keys(body)));
   Object.assign(body, checked.normalized);
   return checked.errors.filter((error) => !invalid.has(fieldOf(error)));
 }

@@ -46,6 +46,8 @@ export interface HandlerContext<Db> {
 export interface CreatedResource {
   name: string;
   id: number;
+  /** Whether a later request can read it completely, secrets included. */
+  canBeRead?: true;
 }
 
 export interface HandlerResult<Body> {
@@ -95,4 +97,5 @@ export type Rules<Operations> = {
   [Id in keyof Operations]?: Operations[Id] extends AnyOperation ? Rule<NonNullable<BodyOf<Operations[Id]['requestBody']>>> : never;
 };
 
-type Rule<Body> = (body: Partial<Body>) => Checked<Body>;
+/** `sent` has the names of all fields that were sent, also of those that are invalid. */
+type Rule<Body> = (body: Partial<Body>, sent: ReadonlySet<string>) => Checked<Body>;

@@ -55,15 +55,18 @@ export async function createPipeline(
     ctx.state.route = operation.route;
 
     const token = operation.hasTokenInPath ? pathParameters.token : undefined;
-    const caller = await (token === undefined ? authenticate(operation, ctx, deps) : admitToken(token, ctx, deps)); // 401, 429
-    requireSameOrigin(operation, caller, ctx, deps); // 403
-    requireScopes(operation, caller); // 403
-    requireAcceptable(ctx); // 406
-    requireMediaType(ctx, operation); // 415
-    const body = await readBody(ctx, operation); // 413, 400
-    const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
-    const handled = handlers.get(operation)?.(input, caller, ctx);
-    await (token === undefined ? handled : handled?.catch((error: unknown) => rejectUnknownToken(error, token, ctx, deps)));
+    const caller = token === undefined ? await authenticate(operation, ctx, deps) : anonymous; // 401, 429
+    const handle = async () => {
+      requireSameOrigin(operation, caller, ctx, deps); // 403
+      requireScopes(operation, caller); // 403
+      requireAcceptable(ctx); // 406
+      requireMediaType(ctx, operation); // 415
+      const body = await readBody(ctx, operation); // 413, 400
+      const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
+      if (token !== undefined) enforceRateLimit(ctx, await deps.rateLimits.countToken(token)); // 429
+      await handlers.get(operation)?.(input, caller, ctx);
+    };
+    await (token === undefined ? handle() : handle().catch((error: unknown) => rejectToken(error, token, ctx, deps)));
   };
 }
 
@@ -93,16 +96,13 @@ async function authenticate(operation: Operation, ctx: Context, deps: PipelineDe
   return caller;
 }
 
-/** Counts a request whose credential is the token in its path. */
-async function admitToken(token: string, ctx: Context, deps: PipelineDeps): Promise<Caller> {
-  enforceRateLimit(ctx, await deps.rateLimits.countToken(token));
-  return anonymous;
-}
-
-/** Only unknown tokens count toward the limit of an address. They have no counter of their own, because there can be any number of them. */
-async function rejectUnknownToken(error: unknown, token: string, ctx: Context, deps: PipelineDeps): Promise<never> {
-  if (!(error instanceof ProblemError && error.code === 'not_found')) throw error;
-  await deps.rateLimits.forgetToken(token);
+/**
+ * Rejects a request whose credential is the token in its path. Only requests with unknown tokens, and those that are invalid, count
+ * toward the limit of an address. Unknown tokens have no counter of their own, because there can be any number of them.
+ */
+async function rejectToken(error: unknown, token: string, ctx: Context, deps: PipelineDeps): Promise<never> {
+  if (!isClientError(error)) throw error;
+  if (error.code === 'not_found') await deps.rateLimits.forgetToken(token);
   return rejectAnonymous(error, ctx, deps);
 }
 
@@ -123,7 +123,7 @@ async function rejectAnonymous(error: unknown, ctx: Context, deps: PipelineDeps)
   throw error;
 }
 
-function isClientError(error: unknown): boolean {
+function isClientError(error: unknown): error is ProblemError {
   return error instanceof ProblemError && !(error instanceof RetryLaterError);
 }
 

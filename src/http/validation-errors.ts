@@ -102,15 +102,20 @@ function cutPointer(pointer: string): string {
 
 function describeError(error: ErrorObject): Pick<ValidationError, 'code' | 'message'> {
   const { keyword, params, parentSchema = {}, message } = error;
-  // A regular expression tells the client nothing, so the contract says in words what each pattern means.
+  // A regular expression tells the client nothing, so the contract says in words what each pattern means, and some types.
   const patternMessage: string | undefined = parentSchema['x-pattern-message'];
+  const typeMessage: string | undefined =
+    parentSchema['x-type-message'] ?? (params.type === 'string' ? formatMessages[parentSchema.format] : undefined);
   switch (keyword) {
     case 'required':
       return { code: 'required', message: 'is required' };
     case 'additionalProperties':
       return { code: 'unknown_field', message: unknownFieldMessage(params.additionalProperty, parentSchema) };
     case 'type':
-      return { code: 'type', message: params.type === 'boolean' ? 'must be true or false' : `must be ${withArticle(params.type)}` };
+      return {
+        code: 'type',
+        message: typeMessage ?? (params.type === 'boolean' ? 'must be true or false' : `must be ${withArticle(params.type)}`),
+      };
     case 'enum':
       return { code: 'enum', message: `must be ${params.allowedValues.length === 1 ? '' : 'one of '}${params.allowedValues.join(', ')}` };
     case 'minimum':

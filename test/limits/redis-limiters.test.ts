@@ -6,7 +6,8 @@ import { consume } from '../../src/limits/limiters.ts';
 import { redisLimiters } from '../../src/limits/redis-limiters.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { reopen } from '../support/database.ts';
-import { freePort, startRedis } from '../support/redis-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { startService } from '../support/service.ts';
 
 const silent = pino({ level: 'silent' });

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { Database } from '../../src/db/database.ts';
 import { Deployment, type RunningService } from '../faults/support/deployment.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
-import { freePort, startRedis } from '../support/redis-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { expectWithin, startStopwatch } from '../support/stall.ts';
 
 const token = 'let-me-see-the-metrics';

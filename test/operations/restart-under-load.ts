@@ -2,8 +2,10 @@
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import { Deployment } from '../faults/support/deployment.ts';
 import { send } from '../faults/support/load.ts';
+import type { ApiClient } from '../support/api-client.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { findNginx, startNginx } from './nginx.ts';
 
@@ -18,8 +20,13 @@ interface Scenario {
 
 const clients = 8;
 const requestsPerSecond = 140;
+/** So many that the limit of a token is not reached: 60 heartbeats a minute. */
+const jobs = 60;
 
-/** Tests that every request is answered and every website is stored once, although a POST cannot be repeated by nginx. */
+/**
+ * Tests that every request is answered, and that every website is stored and every heartbeat counted once, although a POST cannot be
+ * repeated by nginx.
+ */
 export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Scenario) {
   const nginx = findNginx();
   const missing = [!nginx && 'nginx', !process.env.TEST_DATABASE_URL && 'TEST_DATABASE_URL'].filter(Boolean).join(' and ');
@@ -28,7 +35,7 @@ export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Sce
 
   const subject = workers ? `restarts of ${workers} workers` : 'restarts';
   test.skipIf(missing)(
-    `${restarts} ${subject} behind nginx lose none of ${posts} POSTs and repeat none`,
+    `${restarts} ${subject} behind nginx lose none of ${posts} POSTs and no heartbeat, and repeat none`,
     { timeout: timeoutMs },
     async () => {
       const database = await createDatabase();
@@ -42,7 +49,8 @@ export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Sce
       const ports = services.map(({ url }) => new URL(url).port);
       const proxy = await startNginx(String(nginx), ports.map(Number));
       try {
-        const load = startLoad(proxy.url, deployment.key);
+        const heartbeatPaths = await createHeartbeats(services[0]?.api as ApiClient);
+        const load = startLoad(proxy.url, deployment.key, heartbeatPaths);
         for (let restart = 0; restart < restarts; restart++) {
           const index = restart % 2;
           services[index]?.child.kill('SIGTERM');
@@ -51,10 +59,12 @@ export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Sce
           const due = (posts * (restart + 1)) / restarts;
           while (load.outcome.posts < due) await delay(50);
         }
-        const { failed, created } = await load.stop();
+        const { failed, created, heartbeats } = await load.stop();
         expect(failed, await proxy.readErrorLog()).toEqual([]);
         const rows = await database.asUser(1, (em) => em.execute<{ domain: string }[]>('select domain from websites order by domain'));
         expect(rows.map(({ domain }) => domain)).toEqual(created.toSorted());
+        expect(heartbeats).toBeGreaterThan(posts / 10);
+        expect(await readHeartbeats(database)).toEqual({ counted: heartbeats, up: jobs, incidents: 0 });
       } finally {
         await proxy.stop();
         await deployment.remove();
@@ -64,12 +74,34 @@ export function testRollingRestarts({ restarts, posts, workers, timeoutMs }: Sce
   );
 }
 
-/** Most requests are POSTs that nginx must not repeat. The others are reads, and POSTs with a key that nginx can repeat. */
-const kindOf = (index: number) => (index % 10 === 0 ? 'GET' : index % 10 === 5 ? 'repeatable POST' : 'POST');
+/** Creates monitors, and returns the paths that receive their heartbeats. */
+async function createHeartbeats(api: ApiClient): Promise<string[]> {
+  const paths: string[] = [];
+  for (let job = 0; job < jobs; job++) {
+    const { body } = await api.post('/api/monitors', { json: { type: 'heartbeat', friendly_name: `Job ${job}` } });
+    paths.push(new URL(body.data.heartbeat_url).pathname);
+  }
+  return paths;
+}
 
-function startLoad(url: string, key: string) {
+async function readHeartbeats(database: Database) {
+  const [row] = await database.asEngine((em) =>
+    em.execute<object[]>(
+      `select (select sum(checks)::int from check_hours) as counted,
+              (select count(*)::int from monitors where status = 'up') as up,
+              (select count(*)::int from incidents) as incidents`,
+    ),
+  );
+  return row;
+}
+
+/** Most requests are POSTs that nginx must not repeat. The others are heartbeats, reads, and POSTs with a key that nginx can repeat. */
+const kinds: Record<number, string> = { 0: 'GET', 1: 'heartbeat', 5: 'repeatable POST', 6: 'heartbeat' };
+const kindOf = (index: number) => kinds[index % 10] ?? 'POST';
+
+function startLoad(url: string, key: string, heartbeatPaths: string[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
-  const outcome = { posts: 0, failed: [] as string[], created: [] as string[] };
+  const outcome = { posts: 0, heartbeats: 0, failed: [] as string[], created: [] as string[] };
   const startMs = performance.now();
   let sent = 0;
   let stopped = false;
@@ -79,6 +111,11 @@ function startLoad(url: string, key: string) {
       const aheadMs = (index / requestsPerSecond) * 1000 - (performance.now() - startMs);
       if (aheadMs > 0) await delay(aheadMs);
       const kind = kindOf(index);
+      if (kind === 'heartbeat') {
+        const { status, body } = await send(agent, url + heartbeatPaths[outcome.heartbeats++ % jobs], { method: 'POST' });
+        if (status !== 200) outcome.failed.push(`heartbeat: ${status} ${body.slice(0, 200)}`);
+        continue;
+      }
       const domain = `site-${index}.example`;
       const write = { method: 'POST', form: `domain=${domain}`, headers: kind === 'POST' ? {} : { 'Idempotency-Key': domain } };
       const { status, body } = await send(agent, `${url}/api/v1/websites`, { key, ...(kind !== 'GET' && write) });

@@ -12,9 +12,9 @@ export interface HeartbeatDeps {
 
 export function heartbeatHandlers({ heartbeats }: HeartbeatDeps): Handlers<HeartbeatOperations, unknown> {
   const receive = async ({ token }: { token: string }, outcome: 'up' | 'down') => {
-    if (!(await heartbeats.receive({ hash: hashToken(token), succeeded: outcome === 'up' })))
-      throw new ProblemError('not_found', 'No monitor has this token. Copy heartbeat_url from the monitor.');
-    return { body: { data: { outcome } } };
+    const reception = await heartbeats.receive({ hash: hashToken(token), succeeded: outcome === 'up' });
+    if (!reception) throw new ProblemError('not_found', 'No monitor has this token. Copy heartbeat_url from the monitor.');
+    return { body: { data: { outcome: reception === 'ignored' ? ('ignored' as const) : outcome } } };
   };
   return {
     getHeartbeat: ({ path }) => receive(path, 'up'),

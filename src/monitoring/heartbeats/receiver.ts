@@ -1,11 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import { repeatAfterDeadlock } from '../../db/repeat-after-deadlock.ts';
 import { RetryLaterError } from '../../errors.ts';
-import { type Heartbeat, recordHeartbeats } from './record-heartbeats.ts';
+import { type Heartbeat, type Reception, recordHeartbeats } from './record-heartbeats.ts';
 
 /** A heartbeat whose sender waits for the response. */
 interface Waiting extends Heartbeat {
-  settle: PromiseWithResolvers<boolean>;
+  settle: PromiseWithResolvers<Reception | undefined>;
 }
 
 const batchSize = 500;
@@ -24,10 +25,10 @@ export class HeartbeatReceiver {
     this.#database = database;
   }
 
-  /** Resolves once the heartbeat is stored, with false if no monitor has this token. */
-  receive(heartbeat: Heartbeat): Promise<boolean> {
+  /** Resolves once the heartbeat is stored, with undefined if no monitor has this token. */
+  receive(heartbeat: Heartbeat): Promise<Reception | undefined> {
     if (this.#waiting.length >= maxWaiting) throw new RetryLaterError('unavailable', 'Too many heartbeats at once. Retry in 2 seconds.', 2);
-    const settle = Promise.withResolvers<boolean>();
+    const settle = Promise.withResolvers<Reception | undefined>();
     this.#waiting.push({ ...heartbeat, settle });
     if (!this.#isWriting) void this.#writeWaiting();
     return settle.promise;
@@ -36,10 +37,12 @@ export class HeartbeatReceiver {
   async #writeWaiting() {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
+      // The embedded database blocks the event loop while it writes. Without this turn, each heartbeat would be written alone.
+      await nextTurn();
       const batch = this.#takeBatch();
       try {
-        const known = await repeatAfterDeadlock(() => this.#database.engineTransaction((query) => recordHeartbeats(query, batch)));
-        for (const { hash, settle } of batch) settle.resolve(known.has(hash));
+        const receptions = await repeatAfterDeadlock(() => this.#database.engineTransaction((query) => recordHeartbeats(query, batch)));
+        for (const { hash, settle } of batch) settle.resolve(receptions.get(hash));
       } catch (error) {
         for (const { settle } of batch) settle.reject(error);
       }

@@ -19,6 +19,8 @@ export interface Heartbeat {
   succeeded: boolean;
 }
 
+export type Reception = 'counted' | 'ignored';
+
 const db = tables<typeof MonitorEntity>();
 
 /** Locks the monitors in the order of their ids, so that two processes do not wait for each other. */
@@ -57,9 +59,9 @@ const updateMonitors = prepare((given: { results: string }) =>
 
 /**
  * Records heartbeats in the current transaction: status, incidents, alerts and statistics. There is at most one for each monitor.
- * Returns the hashes that belong to a monitor. A paused monitor stays as it is.
+ * Returns the hashes that belong to a monitor. A paused monitor ignores heartbeats.
  */
-export async function recordHeartbeats(query: Query, heartbeats: Heartbeat[]): Promise<Set<string>> {
+export async function recordHeartbeats(query: Query, heartbeats: Heartbeat[]): Promise<Map<string, Reception>> {
   const succeeded = new Map(heartbeats.map((heartbeat) => [heartbeat.hash, heartbeat.succeeded]));
   const [monitors] = await query(lockMonitors({ hashes: [...succeeded.keys()] }));
   const rows = monitors
@@ -77,7 +79,7 @@ export async function recordHeartbeats(query: Query, heartbeats: Heartbeat[]): P
     const alerts = (await openIncidents(query, idsOf('opened'))) + (await resolveIncidents(query, idsOf('resolved')));
     if (alerts > 0) await query(wakeDispatcher({}));
   }
-  return new Set(monitors.map(({ hash }) => hash));
+  return new Map(monitors.map(({ hash, isActive }) => [hash, isActive ? 'counted' : 'ignored']));
 }
 
 function resultOf(succeeded: boolean): CheckResult {

@@ -1,7 +1,9 @@
 // The engine notices that a heartbeat did not come.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { commands } from '../../../src/commands/registry.ts';
+import { queryInTransaction } from '../../../src/db/statement.ts';
 import { NoNetwork } from '../../../src/monitoring/engine/connectivity.ts';
+import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/release.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { wakeAll } from '../../support/wake.ts';
@@ -56,9 +58,12 @@ test.each([
   const monitor = await createHeartbeat(user);
   await assignProvider(user, monitor);
   if (hasBeaten) await service.anonymous.post(monitor.receiver);
+  const { last_checked_at } = await readMonitor(user, monitor);
+  expect(last_checked_at === null).toBe(!hasBeaten);
   await endWait(monitor);
   await waitForStatus(monitor, 'down');
-  expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'no heartbeat for 2 min' });
+  // The record still tells when the last heartbeat came.
+  expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'no heartbeat for 2 min', last_checked_at });
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min', status_code: null }]);
   expect(await readAlertKinds(service, user)).toEqual(['down']);
 });
@@ -85,6 +90,26 @@ test.each([
   expect(seconds).toBeLessThanOrEqual(wait);
 });
 
+test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }])('a change of %j keeps the end of the wait', async (json) => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 3600 });
+  await idle.anonymous.post(monitor.receiver);
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-60 seconds'));
+  expect((await user.api.put(monitor.path, { json })).status).toBe(200);
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(60);
+});
+
+test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }])(
+  'a change of %j gives a monitor that is down no turn',
+  async (json) => {
+    user = await idle.createUser();
+    const monitor = await createHeartbeat(user);
+    await idle.anonymous.post(`${monitor.receiver}/fail`);
+    expect((await user.api.put(monitor.path, { json })).status).toBe(200);
+    expect(await idle.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
+  },
+);
+
 test('the next heartbeat brings the monitor up, resolves the incident and queues an alert', async () => {
   const monitor = await createHeartbeat(user);
   await assignProvider(user, monitor);
@@ -110,7 +135,7 @@ test('a monitor that stays down opens one incident and queues one alert', async 
 test('the reported failure stays the last error while the monitor has not waited for a whole period', async () => {
   const monitor = await createHeartbeat(user, { interval: 86_400 });
   await service.anonymous.post(`${monitor.receiver}/fail`);
-  await endWait(monitor); // It has a turn every minute while it is down.
+  await endWait(monitor); // By itself it has no turn while it is down, except at the end of a maintenance.
   await waitForChecks(monitor, 2);
   expect(await readMonitor(user, monitor)).toMatchObject({ status: 'down', last_error: 'the job reported a failure' });
 });
@@ -151,6 +176,39 @@ test('a heartbeat that is still missing after a maintenance opens an incident, w
   await endWait(monitor);
   await expect.poll(() => readAlertKinds(service, user), { timeout: 20_000 }).toEqual(['down']);
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min' }]);
+});
+
+test('an incident opens at once if the maintenance ends between the check and the record of its result', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { maintenance_until: new Date(Date.now() + 3_600_000).toISOString() });
+  const runCheck = async (afterClaim: () => Promise<unknown>) => {
+    await idle.database.asEngine((em) => makeOverdue(em, user.id));
+    const [claim] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+    if (!claim) throw new Error('The monitor was not claimed.');
+    await afterClaim();
+    const result = { up: false, cause: 'no heartbeat for 2 min', statusCode: null } as const;
+    const completed = [{ claim, result, startedMs: performance.now() }];
+    await idle.database.asEngine((em) => recordResults(queryInTransaction(em), completed));
+  };
+  await runCheck(() =>
+    idle.database.asUser(user.id, (em) => em.execute(`update monitors set maintenance_until = now() - interval '1 second'`, [], 'run')),
+  );
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'down' });
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(0);
+  await runCheck(async () => {});
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open' }]);
+});
+
+test('a monitor that is down, and whose maintenance has ended while no process ran, has its turn within a minute of a start', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 3600, maintenance_until: new Date(Date.now() + 3_600_000).toISOString() });
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '1 hour'));
+  await spreadOverdue(
+    (work) => idle.database.engineTransaction(work),
+    () => true,
+  );
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(60);
 });
 
 test('an overdue monitor waits for a whole period after a start, although others have their turn within a minute', async () => {
@@ -199,8 +257,66 @@ test('the monitors of a resumed user wait for a whole period', async () => {
   expect(await untilDue(idle, user)).toBeGreaterThan(3600);
 });
 
-test('a paused monitor does not go down', async () => {
+test('a monitor that is paused before the engine claims it does not go down', async () => {
   user = await idle.createUser();
-  await createHeartbeat(user, { is_active: false });
+  const [paused, other] = [await createHeartbeat(user), await createHeartbeat(user)];
+  await idle.database.asEngine((em) => makeOverdue(em, user.id));
+  await user.api.put(paused.path, { json: { is_active: false } });
+  const claims = await idle.database.asEngine((em) => claimOf(em, user.id, 2));
+  expect(claims.map(({ id }) => id)).toEqual([other.id]);
+  expect(await readMonitor(user, paused)).toMatchObject({ status: 'paused', last_error: null });
+});
+
+/** A maintenance of an hour. */
+const maintenance = () => ({ maintenance_until: new Date(Date.now() + 3_600_000).toISOString() });
+
+async function expectTurnAtEndOfMaintenance({ id }: HeartbeatMonitor) {
+  const rows = await idle.database.asEngine((em) =>
+    em.execute('select next_check_at = maintenance_until as "isAtEnd" from monitors where id = ?', [id]),
+  );
+  expect(rows).toEqual([{ isAtEnd: true }]);
+}
+
+test('a failure that is reported during a maintenance is checked when it ends', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, maintenance());
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
+  await expectTurnAtEndOfMaintenance(monitor);
+});
+
+test('a heartbeat that is missed during a maintenance is checked again when it ends', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, maintenance());
+  await idle.database.asEngine((em) => makeOverdue(em, user.id));
+  const [claim] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+  if (!claim) throw new Error('The monitor was not claimed.');
+  const result = { up: false, cause: 'no heartbeat for 2 min', statusCode: null, reply: 'not_asked' } as const;
+  const completed = [{ claim, result, startedMs: performance.now() }];
+  expect(await idle.database.engineTransaction((query) => recordResults(query, completed))).toMatchObject({ accepted: 1 });
+  await expectTurnAtEndOfMaintenance(monitor);
+});
+
+test('a monitor that is down has no turn, unless a maintenance starts: then at its end', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user);
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
   expect(await idle.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
+  await user.api.put(monitor.path, { json: maintenance() });
+  await expectTurnAtEndOfMaintenance(monitor);
+});
+
+test('a monitor that is down after a maintenance has no turn', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user);
+  await idle.database.asUser(user.id, (em) => em.execute(`update monitors set maintenance_until = now() - interval '1 hour'`, [], 'run'));
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
+  expect(await idle.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
+});
+
+test('a monitor that is down is due at once when its maintenance is ended early', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, maintenance());
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
+  await user.api.put(monitor.path, { json: { maintenance_until: null } });
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(0);
 });

@@ -7,6 +7,7 @@ import { RetryLaterError } from '../../../src/errors.ts';
 import { hashToken } from '../../../src/monitoring/checks/heartbeat/heartbeat.options.ts';
 import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { HeartbeatReceiver } from '../../../src/monitoring/heartbeats/receiver.ts';
+import { sendDuringTransaction } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { claimOf, makeOverdue } from '../engine/due-monitors.ts';
 import {
@@ -34,20 +35,25 @@ const heartbeatOf = ({ token }: Pick<HeartbeatMonitor, 'token'>, succeeded = tru
 
 /** A database whose first transaction waits until it is released, and that counts its transactions. */
 function holdFirstTransaction() {
-  const released = Promise.withResolvers<void>();
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let transactions = 0;
   const engineTransaction: Database['engineTransaction'] = async (work) => {
+    begun.resolve();
     if (++transactions === 1) await released.promise;
     return service.database.engineTransaction(work);
   };
-  return { database: { engineTransaction } as Database, release: released.resolve, transactions: () => transactions };
+  return { database: { engineTransaction } as Database, begun: begun.promise, release: released.resolve, transactions: () => transactions };
 }
 
-/** A database whose first transactions fail. */
+/** A database whose first transactions fail after they have written everything, and are rolled back. */
 function failingDatabase(failures: number, error: Error): Database {
   let left = failures;
   const engineTransaction: Database['engineTransaction'] = (work) =>
-    left-- > 0 ? Promise.reject(error) : service.database.engineTransaction(work);
+    service.database.engineTransaction(async (query) => {
+      const result = await work(query);
+      if (left-- > 0) throw error;
+      return result;
+    });
   return { engineTransaction } as Database;
 }
 
@@ -55,19 +61,38 @@ test('tells known tokens from unknown ones that arrive together', async () => {
   const monitor = await createHeartbeat(user);
   const receiver = new HeartbeatReceiver(service.database);
   const tokens = ['unknown', monitor.token, 'another'];
-  expect(await Promise.all(tokens.map((token) => receiver.receive(heartbeatOf({ token }))))).toEqual([false, true, false]);
+  expect(await Promise.all(tokens.map((token) => receiver.receive(heartbeatOf({ token }))))).toEqual([undefined, 'counted', undefined]);
+});
+
+test('heartbeats that arrive in one turn are written together', async () => {
+  const monitors = [await createHeartbeat(user), await createHeartbeat(user), await createHeartbeat(user)];
+  const { database, release, transactions } = holdFirstTransaction();
+  release();
+  const receiver = new HeartbeatReceiver(database);
+  const received = await Promise.all(monitors.map((monitor) => receiver.receive(heartbeatOf(monitor))));
+  expect([received, transactions()]).toEqual([Array(3).fill('counted'), 1]);
 });
 
 test('heartbeats that arrive during a transaction are written together in the next one', async () => {
   const monitors: HeartbeatMonitor[] = [];
   for (let count = 0; count < 6; count++) monitors.push(await createHeartbeat(user));
-  const { database, release, transactions } = holdFirstTransaction();
+  const { database, begun, release, transactions } = holdFirstTransaction();
   const receiver = new HeartbeatReceiver(database);
-  const received = monitors.map((monitor) => receiver.receive(heartbeatOf(monitor)));
+  const early = monitors.slice(0, 3).map((monitor) => receiver.receive(heartbeatOf(monitor)));
+  await begun;
+  const late = monitors.slice(3).map((monitor) => receiver.receive(heartbeatOf(monitor)));
   release();
-  expect(await Promise.all(received)).toEqual(Array(6).fill(true));
+  expect(await Promise.all([...early, ...late])).toEqual(Array(6).fill('counted'));
   expect(transactions()).toBe(2);
   for (const monitor of monitors) expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up' });
+});
+
+test('at most 500 heartbeats are written together', async () => {
+  const { database, release, transactions } = holdFirstTransaction();
+  release();
+  const receiver = new HeartbeatReceiver(database);
+  await Promise.all(Array.from({ length: 501 }, (_, index) => receiver.receive(heartbeatOf({ token: `t${index}` }))));
+  expect(transactions()).toBe(2);
 });
 
 test('several heartbeats of one monitor are counted one by one, in the order in which they arrive', async () => {
@@ -99,7 +124,7 @@ test('heartbeats and failures of many monitors that arrive at once through HTTP 
 test('repeats the transaction after a deadlock, and counts each heartbeat once', async () => {
   const monitor = await createHeartbeat(user);
   const receiver = new HeartbeatReceiver(failingDatabase(2, new RetryLaterError('unavailable', 'injected', 1)));
-  expect(await receiver.receive(heartbeatOf(monitor))).toBe(true);
+  expect(await receiver.receive(heartbeatOf(monitor))).toBe('counted');
   expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 0 });
 });
 
@@ -107,19 +132,21 @@ test('a transaction that fails is reported to its senders, and later heartbeats 
   const monitor = await createHeartbeat(user);
   const receiver = new HeartbeatReceiver(failingDatabase(1, new Error('injected')));
   await expect(receiver.receive(heartbeatOf(monitor))).rejects.toThrow('injected');
-  expect(await receiver.receive(heartbeatOf(monitor))).toBe(true);
+  expect(await receiver.receive(heartbeatOf(monitor))).toBe('counted');
+  expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 0 });
 });
 
 test('at most 10,000 heartbeats wait; further ones are rejected until some are written', async () => {
-  const { database, release } = holdFirstTransaction();
+  const { database, begun, release } = holdFirstTransaction();
   const receiver = new HeartbeatReceiver(database);
   const first = receiver.receive(heartbeatOf({ token: 'first' }));
+  await begun;
   const waiting = Array.from({ length: 10_000 }, (_, index) => receiver.receive(heartbeatOf({ token: `t${index % 500}` })));
   expect(() => receiver.receive(heartbeatOf({ token: 'one more' }))).toThrow('Too many heartbeats at once. Retry in 2 seconds.');
   release();
-  expect(await first).toBe(false);
-  expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
-  expect(await receiver.receive(heartbeatOf({ token: 'one more' }))).toBe(false);
+  expect(await first).toBe(undefined);
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]));
+  expect(await receiver.receive(heartbeatOf({ token: 'one more' }))).toBe(undefined);
 }, 60_000);
 
 test('a heartbeat that comes after the engine has claimed the monitor wins: the result of the engine is dropped', async () => {
@@ -134,6 +161,24 @@ test('a heartbeat that comes after the engine has claimed the monitor wins: the 
   expect(await service.database.asEngine((em) => recordResults(queryInTransaction(em), completed))).toMatchObject({ accepted: 0 });
   expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', last_error: null });
   expect(await readAlertKinds(service, user)).toEqual([]);
+});
+
+// On the embedded database a heartbeat cannot wait for a transaction.
+test.runIf(process.env.TEST_DATABASE_URL)('a heartbeat resolves an incident that the engine opens while it waits', async () => {
+  const monitor = await createHeartbeat(user);
+  const { status } = await sendDuringTransaction(
+    service.database,
+    user.id,
+    async (em) => {
+      await em.execute(`update monitors set status = 'down' where id = ?`, [monitor.id], 'run');
+      const incident = `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'no heartbeat for 2 min')`;
+      await em.execute(incident, [user.id, monitor.id], 'run');
+    },
+    () => service.anonymous.post(monitor.receiver),
+  );
+  expect(status).toBe(200);
+  expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up' });
+  expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
 });
 
 test('a heartbeat moves the end of the wait to the interval and the grace period from now, also after a claim', async () => {

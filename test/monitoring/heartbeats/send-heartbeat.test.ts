@@ -1,12 +1,13 @@
 import { Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { commands } from '../../../src/commands/registry.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { HeartbeatReceiver } from '../../../src/monitoring/heartbeats/receiver.ts';
 import { redactCredentials } from '../../../src/telemetry/redact.ts';
 import { rawExchange } from '../../support/raw-http.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { storedRows } from '../../support/stored-rows.ts';
 import { createMonitor, monitorExample } from '../factories.ts';
 import { assignProvider, createHeartbeat, readAlertKinds, readCounts, readIncidents, readMonitor } from './heartbeat-monitors.ts';
 
@@ -22,13 +23,9 @@ beforeEach(async () => {
 afterAll(() => service.stop());
 
 const unknownToken = 'A'.repeat(32);
+const execute = (sql: string, params: unknown[]) => service.database.asUser(user.id, (em) => em.execute(sql, params, 'run'));
 
 describe('a heartbeat monitor', () => {
-  test('has no url, waits for a minute longer than its interval, and needs no confirmations', async () => {
-    const { data } = await createMonitor(user, { type: 'heartbeat', url: undefined });
-    expect(data).toMatchObject({ type: 'heartbeat', url: null, heartbeat: { grace_seconds: 60 }, confirmations: 0, status: 'pending' });
-  });
-
   test('has an absolute heartbeat_url below PUBLIC_URL, with 32 random letters and digits', async () => {
     const published = await startService({}, { database: service.database, publicUrl: 'https://status.example' });
     onTestFinished(() => published.stop());
@@ -38,30 +35,6 @@ describe('a heartbeat monitor', () => {
     );
     for (const url of urls) expect(url).toMatch(/^https:\/\/status\.example\/api\/heartbeats\/[0-9A-Za-z]{32}$/);
     expect(urls[0]).not.toBe(urls[1]);
-  });
-
-  test('can be created with the url that it is read with', async () => {
-    const { status } = await user.api.post('/api/monitors', { json: { ...monitorExample, url: null, type: 'heartbeat' } });
-    expect(status).toBe(201);
-  });
-
-  test.each([0, 86_400])('can have a grace period of %i seconds', async (grace_seconds) => {
-    const { data } = await createMonitor(user, { type: 'heartbeat', url: undefined, heartbeat: { grace_seconds } });
-    expect(data.heartbeat).toEqual({ grace_seconds });
-  });
-
-  test.each([
-    ['a url', { url: 'https://shop.example/' }, '/url', 'invalid_target'],
-    ['confirmations', { confirmations: 1 }, '/confirmations', 'field_of_other_type'],
-    ['a negative grace period', { heartbeat: { grace_seconds: -1 } }, '/heartbeat/grace_seconds', 'minimum'],
-    ['a grace period of more than a day', { heartbeat: { grace_seconds: 86_401 } }, '/heartbeat/grace_seconds', 'maximum'],
-    ['options of another type', { http: { method: 'GET' } }, '/http', 'field_of_other_type'],
-    ['a token of the user', { heartbeat: { token: { hash: 'x', encrypted: 'x' } } }, '/heartbeat/token', 'unknown_field'],
-  ])('cannot have %s', async (_, fields, pointer, code) => {
-    const { status, body } = await user.api.post('/api/monitors', {
-      json: { ...monitorExample, url: undefined, type: 'heartbeat', ...fields },
-    });
-    expect([status, body.errors]).toEqual([422, [expect.objectContaining({ pointer, code })]]);
   });
 
   test('can be created and changed with 0 confirmations', async () => {
@@ -82,6 +55,14 @@ describe('a heartbeat monitor', () => {
     }
   });
 
+  test('has no heartbeat_url if the key that encrypted its token is lost', async () => {
+    const { id, path } = await createHeartbeat(user);
+    await execute(`update monitors set settings = jsonb_set(settings, '{token,encrypted}', '"v1.lost.x"') where id = ?`, [id]);
+    const [shown, listed] = [await user.api.get(path), await user.api.get('/api/monitors')];
+    expect([shown.status, shown.body.data]).toMatchObject([200, { id, heartbeat_url: null }]);
+    expect([listed.status, listed.body.data]).toMatchObject([200, [{ id, heartbeat_url: null }]]);
+  });
+
   test('is created once per Idempotency-Key, and a repetition does not show the token again', async () => {
     const create = () =>
       user.api.post('/api/monitors', {
@@ -91,9 +72,11 @@ describe('a heartbeat monitor', () => {
     const [first, second] = [await create(), await create()];
     expect([first.status, first.headers.get('Cache-Control')]).toEqual([201, 'no-store']);
     expect([second.status, second.body.code, second.body.id]).toEqual([409, 'already_created', first.body.data.id]);
+    expect(second.body.detail).toContain('Read the resource instead.');
     const token = String(first.body.data.heartbeat_url).split('/').at(-1) ?? '';
-    const stored = await service.database.asUser(user.id, (em) => em.execute('select * from idempotent_responses'));
-    expect(JSON.stringify(stored)).not.toContain(token);
+    const stored = await storedRows(service.database, [user.id]);
+    expect(stored.join()).toContain('idempotent_responses');
+    expect(stored.join()).not.toContain(token);
   });
 
   test('stores the hash of its token and the encrypted token, and not the token itself', async () => {
@@ -103,27 +86,6 @@ describe('a heartbeat monitor', () => {
     );
     expect(row?.settings.token).toEqual({ hash: expect.stringMatching(/^[0-9a-f]{64}$/), encrypted: expect.any(String) });
     expect(JSON.stringify(row)).not.toContain(token);
-  });
-
-  test('keeps its token and its status if it is sent back as it was read', async () => {
-    const monitor = await createHeartbeat(user, { heartbeat: { grace_seconds: 5 } });
-    await service.anonymous.post(monitor.receiver);
-    const before = await readMonitor(user, monitor);
-    const { heartbeat, heartbeat_url, friendly_name, type, url, interval } = before;
-    const { status } = await user.api.put(monitor.path, { json: { heartbeat, heartbeat_url, friendly_name, type, url, interval } });
-    expect(status).toBe(200);
-    expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', heartbeat_url: before.heartbeat_url });
-  });
-
-  test('has another token after it was of another type, and the old one is unknown', async () => {
-    const monitor = await createHeartbeat(user);
-    await user.api.put(monitor.path, { json: { type: 'http', url: 'https://shop.example/' } });
-    expect((await service.anonymous.post(monitor.receiver)).status).toBe(404);
-    await user.api.put(monitor.path, { json: { type: 'heartbeat', url: null } });
-    expect((await service.anonymous.post(monitor.receiver)).status).toBe(404);
-    const { heartbeat_url, confirmations } = await readMonitor(user, monitor);
-    expect(confirmations).toBe(0);
-    expect((await service.anonymous.post(new URL(heartbeat_url).pathname)).status).toBe(200);
   });
 
   test('cannot be checked manually, paused or not', async () => {
@@ -164,6 +126,23 @@ describe('a heartbeat', () => {
     expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', last_error: null });
     expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
     expect(await readAlertKinds(service, user)).toEqual(['down', 'recovered']);
+  });
+
+  test('that reports a failure after a maintenance opens an incident at once', async () => {
+    const monitor = await createHeartbeat(user);
+    await execute(`update monitors set maintenance_until = now() - interval '1 hour' where id = ?`, [monitor.id]);
+    await service.anonymous.post(`${monitor.receiver}/fail`);
+    expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open' }]);
+  });
+
+  test.each([
+    ['success', ''],
+    ['failure', '/fail'],
+  ])('that reports a %s clears the response time, as it has none', async (_, end) => {
+    const monitor = await createHeartbeat(user);
+    await execute('update monitors set last_response_time_ms = 17 where id = ?', [monitor.id]);
+    await service.anonymous.post(monitor.receiver + end);
+    expect(await readMonitor(user, monitor)).toMatchObject({ last_response_time_ms: null });
   });
 
   test('that reports a second failure opens no second incident and queues no further alert', async () => {
@@ -211,10 +190,13 @@ describe('a heartbeat', () => {
     expect(status).toBe(200);
   });
 
-  test('to a paused monitor is accepted and changes nothing', async () => {
+  test('to a paused monitor is ignored, and the response says so', async () => {
     const monitor = await createHeartbeat(user, { is_active: false });
     const before = (await user.api.get(monitor.path)).headers.get('ETag');
-    for (const path of [monitor.receiver, `${monitor.receiver}/fail`]) expect((await service.anonymous.post(path)).status).toBe(200);
+    for (const path of [monitor.receiver, `${monitor.receiver}/fail`]) {
+      const { status, body } = await service.anonymous.post(path);
+      expect([status, body]).toEqual([200, { data: { outcome: 'ignored' } }]);
+    }
     expect(await readMonitor(user, monitor)).toMatchObject({ status: 'paused', last_checked_at: null });
     expect((await user.api.get(monitor.path)).headers.get('ETag')).toBe(before);
     expect(await readCounts(service, monitor)).toEqual({ checks: 0, failures: 0 });
@@ -283,6 +265,24 @@ describe('the limit of an address', () => {
     expect((await anonymous.post(monitor.receiver)).status).toBe(200);
   });
 
+  test.each([
+    ['tokens that are too long', 'x'.repeat(70), '*/*', 422],
+    ['a format that is not available', unknownToken, 'text/html', 406],
+  ])('counts requests with %s', async (_, token, accept, expected) => {
+    const { anonymous } = await startLimited(50);
+    const send = (count: number) => anonymous.post(`/api/heartbeats/${token}${count}`, { headers: { Accept: accept } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count++) statuses.push((await send(count)).status);
+    expect(statuses).toEqual([...Array(5).fill(expected), 429, 429]);
+  });
+
+  test('is the only one for unknown tokens: none of them has a counter of its own', async () => {
+    const { anonymous } = await startLimited(10_000);
+    const statuses: number[] = [];
+    for (let count = 0; count < 62; count++) statuses.push((await anonymous.post(`/api/heartbeats/${unknownToken}`)).status);
+    expect(statuses).toEqual(Array(62).fill(404));
+  });
+
   test('does not count known tokens', async () => {
     const monitors = await Promise.all(Array.from({ length: 5 }, () => createHeartbeat(user)));
     const { anonymous } = await startLimited(20);
@@ -294,7 +294,7 @@ describe('the limit of an address', () => {
 
   test('does not reject known tokens that come all at once, as at the full minute', async () => {
     const monitors = await Promise.all(Array.from({ length: 30 }, () => createHeartbeat(user)));
-    // No heartbeat is recorded before all have arrived. A response before that would be a rejection.
+    // No heartbeat is recorded before all have arrived.
     const { database } = service;
     const recorded = Promise.withResolvers<void>();
     const held: Database = {
@@ -311,8 +311,11 @@ describe('the limit of an address', () => {
       },
     };
     const { anonymous } = await startLimited(20, held);
+    onTestFinished(() => recorded.resolve());
+    const receive = vi.spyOn(HeartbeatReceiver.prototype, 'receive');
+    onTestFinished(() => receive.mockRestore());
     const responses = monitors.map(({ receiver }) => anonymous.post(receiver));
-    await Promise.race([delay(2000), ...responses]);
+    await expect.poll(() => receive.mock.calls.length, { timeout: 20_000 }).toBe(30);
     recorded.resolve();
     expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(Array(30).fill(200));
   });
@@ -320,7 +323,9 @@ describe('the limit of an address', () => {
   test('leaves known tokens alone after as many unknown ones as the address may look up', async () => {
     const monitor = await createHeartbeat(user);
     const { anonymous } = await startLimited(10);
-    for (let count = 0; count < 12; count++) await anonymous.post(`/api/heartbeats/${unknownToken}${count}`);
+    const statuses: number[] = [];
+    for (let count = 0; count < 12; count++) statuses.push((await anonymous.post(`/api/heartbeats/${unknownToken}${count}`)).status);
+    expect(statuses).toEqual([404, ...Array(11).fill(429)]);
     expect((await anonymous.post(monitor.receiver)).status).toBe(200);
   });
 });

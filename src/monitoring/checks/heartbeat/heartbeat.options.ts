@@ -22,14 +22,16 @@ export function withDefaults(stored: StoredOptions): Stored & typeof defaults {
 export const heartbeatOptions: CheckOptions = {
   errors: () => [],
 
-  /** Every monitor gets a token once, and keeps it. */
+  keepStatus: ['grace_seconds'],
+
+  /** A monitor keeps its token until its type changes. */
   merge(sent: Sent, { monitor, stored, cipher }) {
     const { grace_seconds, token = newToken(monitor, cipher) } = { ...withDefaults(stored), ...sent };
     return { token, ...(grace_seconds !== defaults.grace_seconds && { grace_seconds }) };
   },
 
   view: (stored) => ({ grace_seconds: withDefaults(stored).grace_seconds }),
-  listView: (stored) => ({ grace_seconds: withDefaults(stored).grace_seconds }),
+  unlisted: [],
 };
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
