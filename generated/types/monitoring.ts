@@ -115,7 +115,7 @@ export interface paths {
         get: operations["showMonitor"];
         /**
          * Update a monitor
-         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one. If it is changed to heartbeat, the monitor gets a new `heartbeat_url`. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
          */
         put: operations["updateMonitor"];
         post?: never;
@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Assign a provider to a monitor
-         * @description Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404.
+         * @description Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. The provider gets no alert about an incident that is already open.
          */
         post: operations["addNotification"];
         /**
@@ -230,13 +230,13 @@ export interface paths {
         };
         /**
          * Send a heartbeat
-         * @description Tells a heartbeat monitor that its job has run. It is up until no heartbeat has come for `interval` and `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
+         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
          */
         get: operations["getHeartbeat"];
         put?: never;
         /**
          * Send a heartbeat
-         * @description Tells a heartbeat monitor that its job has run. It is up until no heartbeat has come for `interval` and `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
+         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
          */
         post: operations["sendHeartbeat"];
         delete?: never;
@@ -260,13 +260,13 @@ export interface paths {
         };
         /**
          * Report a failure
-         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Works like POST, for tools that can only read a URL; HEAD works as well.
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well.
          */
         get: operations["getHeartbeatFailure"];
         put?: never;
         /**
          * Report a failure
-         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. A body can have any media type, and is ignored.
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. A body can have any media type, and is ignored.
          */
         post: operations["sendHeartbeatFailure"];
         delete?: never;
@@ -630,7 +630,7 @@ export interface components {
             method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /** @description The headers of the request. Lists of monitors do not contain them. */
             headers?: components["schemas"]["RequestHeader"][];
-            /** @description The body of the request. Null if it has none. Lists of monitors do not contain it. */
+            /** @description The body of the request, up to 16 KiB of UTF-8. Null if it has none. Lists of monitors do not contain it. */
             body?: string | null;
             /** @description The statuses with which the check succeeds. */
             expected_status: string[];
@@ -638,7 +638,7 @@ export interface components {
             body_contains: string | null;
             /** @description A text that the body of the response must not contain. */
             body_not_contains: string | null;
-            /** @description A value that the body of the response must have, if it is parsed as JSON. */
+            /** @description A value that the body of the response must have. The body must be JSON. */
             json: {
                 /** @description Where the value is (RFC 6901). */
                 pointer: string;
@@ -658,7 +658,7 @@ export interface components {
         HeartbeatOptions: {
             /**
              * Format: int32
-             * @description How much later than `interval` a heartbeat may come.
+             * @description How many seconds later than `interval` a heartbeat may come.
              */
             grace_seconds: number;
         };
@@ -687,12 +687,12 @@ export interface components {
             heartbeat_url?: string | null;
             /**
              * Format: int32
-             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
+             * @description The number of seconds between two checks, or between two heartbeats. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval: number;
             /**
              * Format: int32
-             * @description How long a check may take.
+             * @description How long a check may take. Type heartbeat does not use it.
              */
             timeout_seconds: number;
             /**
@@ -703,7 +703,7 @@ export interface components {
             /** @description Whether the monitor is checked. False means that it is paused. */
             is_active: boolean;
             /**
-             * @description `pending` until the first check, and again after `url`, `type` or the options of the type were changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
+             * @description `pending` until the first check, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` or `down` after a check. `paused` while `is_active` is false.
              * @enum {string}
              */
             status: "pending" | "up" | "down" | "paused";
@@ -762,7 +762,7 @@ export interface components {
             /** @description Whether to store the value encrypted, return it masked, and never send it to another origin. The default is true, except for `Accept`, `Accept-Language`, `Content-Type` and `User-Agent`. */
             secret?: boolean;
         };
-        /** @description A value that the body of the response must have, if it is parsed as JSON. The body can have up to 128 KiB. Null means that this is not checked. */
+        /** @description A value that the body of the response must have. The body must be JSON of up to 128 KiB. Null means that this is not checked. */
         JsonCondition: {
             /** @description Where the value is: a JSON pointer (RFC 6901). Empty means the whole document. */
             pointer: string;
@@ -781,7 +781,7 @@ export interface components {
              * @default []
              */
             headers: components["schemas"]["RequestHeaderCreate"][];
-            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
+            /** @description The body of the request, up to 16 KiB (16384 bytes) of UTF-8. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
             /**
              * @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`.
@@ -816,7 +816,7 @@ export interface components {
         HeartbeatOptionsCreate: {
             /**
              * Format: int32
-             * @description How much later than `interval` a heartbeat may come.
+             * @description How many seconds later than `interval` a heartbeat may come.
              * @default 60
              */
             grace_seconds: number;
@@ -837,13 +837,13 @@ export interface components {
             heartbeat?: components["schemas"]["HeartbeatOptionsCreate"];
             /**
              * Format: int32
-             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
+             * @description The number of seconds between two checks, or between two heartbeats. After a failure and while the monitor is down, checks can be more frequent.
              * @default 60
              */
             interval: number;
             /**
              * Format: int32
-             * @description How long a check may take.
+             * @description How long a check may take. Type heartbeat does not use it.
              * @default 10
              */
             timeout_seconds: number;
@@ -911,7 +911,7 @@ export interface components {
                 matched: number;
                 /**
                  * Format: int32
-                 * @description The number of those that were not in the wanted state before.
+                 * @description The number of those that were not in the requested state before.
                  */
                 changed: number;
             };
@@ -925,7 +925,7 @@ export interface components {
             method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. So `verify_tls` cannot be turned off without sending the full values either. */
             headers?: components["schemas"]["RequestHeaderCreate"][];
-            /** @description The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
+            /** @description The body of the request, up to 16 KiB (16384 bytes) of UTF-8. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
             /** @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`. */
             expected_status?: string[];
@@ -948,7 +948,7 @@ export interface components {
         HeartbeatOptionsUpdate: {
             /**
              * Format: int32
-             * @description How much later than `interval` a heartbeat may come.
+             * @description How many seconds later than `interval` a heartbeat may come.
              */
             grace_seconds?: number;
         };
@@ -972,12 +972,12 @@ export interface components {
             readonly heartbeat_url?: string | null;
             /**
              * Format: int32
-             * @description The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
+             * @description The number of seconds between two checks, or between two heartbeats. After a failure and while the monitor is down, checks can be more frequent.
              */
             interval?: number;
             /**
              * Format: int32
-             * @description How long a check may take.
+             * @description How long a check may take. Type heartbeat does not use it.
              */
             timeout_seconds?: number;
             /**
@@ -1068,7 +1068,7 @@ export interface components {
              */
             monitor_id: number;
             /**
-             * @description `open` while the monitor is down. A monitor has at most one open incident.
+             * @description `open` until the monitor is up again, is paused, gets another target, or enters maintenance. A monitor has at most one open incident.
              * @enum {string}
              */
             status: "open" | "resolved";
@@ -1167,10 +1167,10 @@ export interface components {
         HeartbeatItem: {
             data: {
                 /**
-                 * @description `up` for a heartbeat, `down` for a reported failure.
+                 * @description `up` for a heartbeat, `down` for a reported failure, `ignored` if the monitor is paused.
                  * @enum {string}
                  */
-                outcome: "up" | "down";
+                outcome: "up" | "down" | "ignored";
             };
         };
         /** @description A provider that sends e-mail. */
@@ -2254,7 +2254,7 @@ export interface operations {
                  */
                 search?: string;
                 /**
-                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires soon, pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires within `tls_warning_days`, pending ones, those that are up, and paused ones. Within each of these groups, and among equal names, the newest is first.
                  * @example worst_first
                  */
                 sort: "newest" | "name" | "worst_first";
@@ -2368,7 +2368,7 @@ export interface operations {
                 };
             };
             406: components["responses"]["NotAcceptable"];
-            /** @description You have reached your quota of monitors, or a request with the same `Idempotency-Key` is still in progress. */
+            /** @description You have reached your quota of monitors, or a request with the same `Idempotency-Key` is still in progress, or has created a heartbeat monitor: its response contains a secret, so it is not repeated. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2573,7 +2573,21 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["InvalidInput"];
+            /** @description The request is well-formed but invalid. `errors` lists every validation error. The request had no effect. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
@@ -2993,7 +3007,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The heartbeat was recorded. */
+            /** @description The heartbeat was recorded, or ignored because the monitor is paused. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3060,7 +3074,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The heartbeat was recorded. */
+            /** @description The heartbeat was recorded, or ignored because the monitor is paused. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3127,7 +3141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure was recorded. */
+            /** @description The failure was recorded, or ignored because the monitor is paused. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3194,7 +3208,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure was recorded. */
+            /** @description The failure was recorded, or ignored because the monitor is paused. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,5 +1,5 @@
 import type { Document } from './merge-documents.ts';
-import { type Json, type Operation, operationsOf, propertySchema } from './operations.ts';
+import { callerOf, type Json, type Operation, operationsOf, propertySchema } from './operations.ts';
 
 export interface Finding {
   rule: string;
@@ -65,10 +65,10 @@ const rules: Record<string, Rule> = {
     return [...duplicates, ...errors].map((error) => wrongInput(document, operation, error)).find(Boolean);
   },
 
-  'sitekeeper-example-caller': ({ code, detail }, { credentials }) => {
+  'sitekeeper-example-caller': ({ code, detail }, operation) => {
     if (code !== 'rate_limited') return undefined;
     const named = /^The limit for this (\w+) /.exec(detail)?.[1];
-    const expected = credentials.includes('bearerKey') ? 'key' : credentials.length > 0 ? 'session' : 'address';
+    const expected = callerOf(operation);
     return named === expected ? undefined : `The limit applies to the ${expected}, not the ${named}.`;
   },
 

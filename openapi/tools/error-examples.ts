@@ -1,6 +1,6 @@
 import { invalidInputOf } from './invalid-input.ts';
 import type { Document } from './merge-documents.ts';
-import { examplePath, type Json, type Operation, operationsOf } from './operations.ts';
+import { callerOf, examplePath, type Json, type Operation, operationsOf } from './operations.ts';
 
 /**
  * Derives the error examples of each operation. Shared responses contain templates with placeholders, such as `$path`, and an
@@ -33,13 +33,14 @@ function mapExamples(response: Json, derive: (example: Json) => Json): Json {
 
 /** The placeholders that a template can contain. */
 function placeholderValues(operation: Operation): Map<string, string> {
-  const { parameters, body, scopes, credentials } = operation;
-  const [caller, limit] = credentials.includes('bearerKey') ? ['key', 600] : credentials.length > 0 ? ['session', 600] : ['address', 60];
+  const { parameters, body, scopes } = operation;
+  const caller = callerOf(operation);
+  const limit = caller === 'key' || caller === 'session' ? 600 : 60;
   const values: [name: string, value: unknown][] = [
     // Every parameter and body field by its name, such as $id and $provider_id.
     ...Object.entries(body?.example ?? {}),
     ...parameters.map(({ name, example }): [string, unknown] => [name, example]),
-    ['path', examplePath(operation)],
+    ['path', examplePath(operation, caller === 'token' ? { token: '****' } : {})], // The service hides credentials in the path.
     ['field', Object.keys(body?.example ?? {})[0]],
     ['mediaType', body?.mediaType],
     ['scopes', scopes.length > 0 ? scopes.map((scope) => `"${scope}"`).join(', ') : undefined],

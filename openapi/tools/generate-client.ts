@@ -33,11 +33,13 @@ export function generateClient(documents: Document[], out: string) {
 
 /**
  * Adapts the document to get a better client. By default the generator names a body after its schema
- * (`createMonitor({ MonitorCreate: … })`), and turns an array with uniqueItems into a Set, although JSON has only arrays.
+ * (`createMonitor({ MonitorCreate: … })`), and turns an array with uniqueItems into a Set, although JSON has only arrays. It overlooks
+ * that a value can be null if only one of several schemas says so.
  */
 function adaptForGenerator(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (field, value) => {
     if (field === 'uniqueItems') return undefined;
+    if (value?.oneOf?.some((schema: { nullable?: boolean }) => schema.nullable)) return { ...value, nullable: true };
     return value?.operationId && value.requestBody ? { ...value, 'x-codegen-request-body-name': 'body' } : value;
   });
 }

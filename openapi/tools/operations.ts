@@ -48,6 +48,13 @@ export function operationsOf(document: Document): Operation[] {
   );
 }
 
+/** What the rate limit of an operation counts by. */
+export function callerOf({ definition, credentials }: Operation): 'token' | 'key' | 'session' | 'address' {
+  if (definition['x-authentication'] === 'token') return 'token';
+  if (credentials.includes('bearerKey')) return 'key';
+  return credentials.length > 0 ? 'session' : 'address';
+}
+
 /** Returns the path with the examples of its parameters, or with other values. */
 export function examplePath({ path, parameters }: Operation, values: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name) => {

@@ -2,33 +2,48 @@ import { type Html, html, renderText } from './html.ts';
 import { renderPage } from './layout.ts';
 import { type Recipe, recipes } from './recipes.ts';
 
+const alertExample = `DOWN: Login page (https://shop.example.org/login) since 2026-11-10 07:29:31 UTC: the body does not contain "Forgot your password?"`;
+
+/** In two hours. The second command is for macOS. */
+const untilLine = `until=$(date -u -d '2 hours' +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -v+2H +%Y-%m-%dT%H:%M:%SZ)`;
+
 export function renderRecipesPage(publicUrl: string): Html {
   return renderPage({
     title: 'What can be monitored',
     path: '/docs/recipes',
     body: html`<h1>What can be monitored</h1>
 <p>Pages, APIs, certificates, ports, hosts, and jobs that run on a schedule. Each recipe creates one monitor: replace the names and
-addresses by yours, and set <code>KEY</code> to an API key with the scope <code>monitors:write</code>. All fields are in the
+addresses with yours, and set <code>KEY</code> to an API key with the scopes <code>monitors:read</code> and
+<code>monitors:write</code>. All fields are in the
 <a href="monitoring">API reference</a>. To get alerts, assign a provider to the monitor, as in <a href="getting-started#first-alert">Getting
-started</a>.</p>
+started</a>. It is told about incidents that begin afterwards.</p>
 <ul>
-${recipes.map(({ id, title }) => html`<li><a href="recipes#${id}">${title}</a></li>\n`)}<li><a href="recipes#maintenance">Maintenance</a></li>
+${recipes.map(({ id, title }) => html`<li><a href="recipes#${id}">${title}</a></li>\n`)}<li><a href="recipes#down">When a monitor goes down</a></li>
+<li><a href="recipes#maintenance">Maintenance</a></li>
 <li><a href="recipes#many">Many monitors</a></li>
 </ul>
 ${recipes.map((recipe) => renderRecipe(recipe, publicUrl))}
+<section class="step" id="down">
+<h2>When a monitor goes down</h2>
+<p>${renderText('After a failed check of a page, port or host, two more follow, 5 seconds apart. If they fail as well, the monitor goes down, an incident opens, and each assigned provider gets an alert. `confirmations` changes the number of these checks, from 0 to 5, and `timeout_seconds` the time that each of them has. A heartbeat monitor goes down at once: when a heartbeat is overdue, or when the job reports a failure. An alert reads like this:')}</p>
+<blockquote>${alertExample}</blockquote>
+</section>
 <section class="step" id="maintenance">
 <h2>Maintenance</h2>
-<p>${renderText('While you work on a server, set `maintenance_until` of its monitors. Checks go on, but no incident opens and no alert is sent. If a check still fails after the end, you are alerted then.')}</p>
-${renderCode(`curl -X PUT ${publicUrl}/api/monitors/5 \\
+<p>${renderText('While you work on a server, set `maintenance_until` of its monitors. Checks go on, but no incident opens and no alert is sent. An open incident is resolved, also without an alert. If a check still fails after the end, a new incident opens, and you are alerted then. Set `MONITOR` to the id of the monitor, which is in the response to its creation:')}</p>
+${renderCode(`${untilLine}
+curl -X PUT ${publicUrl}/api/monitors/$MONITOR \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
-  -d '{"maintenance_until": "2099-12-31T23:00:00Z"}'`)}
+  -d '{"maintenance_until": "'$until'"}'`)}
+<p>${renderText('To end it earlier, set `maintenance_until` to null.')}</p>
 </section>
 <section class="step" id="many">
 <h2>Many monitors</h2>
 <p>${renderText('Tags group monitors. Lists can be filtered by `tag`, `website_id`, `status`, `type` and `search`, and one request can change all monitors that have a tag:')}</p>
-${renderCode(`curl ${publicUrl}/api/monitors/bulk \\
+${renderCode(`${untilLine}
+curl ${publicUrl}/api/monitors/bulk \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
-  -d '{"tag": "production", "action": "start_maintenance", "until": "2099-12-31T23:00:00Z"}'`)}
+  -d '{"tag": "production", "action": "start_maintenance", "until": "'$until'"}'`)}
 <p>${renderText('The other actions are `end_maintenance`, `pause`, `resume`, `delete`, `assign`, `unassign`, `add_tags` and `remove_tags`.')}</p>
 </section>`,
   });

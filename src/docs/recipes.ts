@@ -37,8 +37,8 @@ export const recipes: Recipe[] = [
       },
     },
     after: [
-      'The value of the header is stored encrypted, and responses contain only a mask. It is never sent to another origin: not after a redirect, ' +
-        'and not after a change of `url`, which you must send together with the full value. To mark a header as no secret, add `"secret": false`.',
+      'The value of the header is stored encrypted, and responses contain only a mask. It is never sent to another origin: a redirect ' +
+        'does not take it there, and a new `url` of another origin is accepted only together with the full value. If a header is not secret, add `"secret": false`.',
       '`pointer` is a JSON pointer: `/checks/0/state` is the field `state` of the first item of `checks`. The document can have up to 128 KiB.',
     ],
   },
@@ -64,13 +64,14 @@ export const recipes: Recipe[] = [
     id: 'certificate',
     title: 'A certificate',
     before: [
-      'Every https monitor goes down when its certificate has expired. To be warned before, you need nothing more than a provider: by default, its ' +
+      'An https monitor goes down when its certificate has expired. To be warned before, you need nothing more than a provider: by default, its ' +
         'alerts include a warning 14 days before, and another one a day before. Choose when:',
     ],
     monitor: { friendly_name: 'Shop', url: 'https://shop.example.org/', interval: 3600, http: { tls_warning_days: 30 } },
     after: [
       '`tls_expires_at` of the monitor tells when the certificate expires. `"tls_warning_days": null` turns the warnings off. A server with a ' +
-        'self-signed certificate needs `"verify_tls": false`.',
+        'self-signed certificate needs `"verify_tls": false`. Then an expired one is accepted as well, but you are still warned. Certificates are ' +
+        'looked at by the checks, so a new monitor may need up to one `interval` to send its first warning.',
     ],
   },
   {
@@ -78,20 +79,24 @@ export const recipes: Recipe[] = [
     title: 'A database port',
     before: ['A TCP monitor is up while its port accepts connections. Nothing is sent:'],
     monitor: { friendly_name: 'Orders database', url: 'tcp://db.example.org:5432', type: 'tcp', tags: ['production'] },
-    after: ['Only public addresses can be checked, unless the operator allows others with `NET_ALLOW`.'],
+    after: [
+      'The monitor is also up if something else than your database listens on the port. Only public addresses can be checked, unless the operator allows others with `NET_ALLOW`.',
+    ],
   },
   {
     id: 'cron-job',
     title: 'A cron job',
     before: [
-      'A heartbeat monitor waits for your job instead of calling it. If no heartbeat comes for `interval` and `grace_seconds`, the monitor goes down:',
+      'A heartbeat monitor waits for your job instead of calling it. If no heartbeat comes for `interval` plus `grace_seconds`, the monitor goes down:',
     ],
     monitor: { friendly_name: 'Invoices', type: 'heartbeat', interval: 3600, heartbeat: { grace_seconds: 300 } },
     after: [
       'The response contains `heartbeat_url`. It needs no key, so treat it like a password. Request it at the end of the job, in any way: GET, HEAD ' +
-        'or POST. Let the job repeat a request that fails, because the service may be restarting:',
+        'or POST. Let the job repeat a request that fails, because the service may be restarting. `interval` and `grace_seconds` are at most a ' +
+        'day each, so a job must run at least every other day:',
     ],
-    script: (url) => `0 * * * * /usr/local/bin/send-invoices && curl -fsS -m 10 --retry 5 -o /dev/null ${url}/api/heartbeats/YOUR-TOKEN`,
+    script: (url) =>
+      `0 * * * * /usr/local/bin/send-invoices && curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null ${url}/api/heartbeats/YOUR-TOKEN`,
   },
   {
     id: 'backup-job',
@@ -101,10 +106,10 @@ export const recipes: Recipe[] = [
     after: ['The next heartbeat brings it up again:'],
     script: (url) => `#!/bin/sh
 heartbeat=${url}/api/heartbeats/YOUR-TOKEN
-if pg_dump shop | gzip > /backup/shop.sql.gz; then
-  curl -fsS -m 10 --retry 5 -o /dev/null "$heartbeat"
+if pg_dump --format=custom --file=/backup/shop.dump shop; then
+  curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null "$heartbeat"
 else
-  curl -fsS -m 10 --retry 5 -o /dev/null "$heartbeat/fail"
+  curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null "$heartbeat/fail"
 fi`,
   },
   {
@@ -112,9 +117,6 @@ fi`,
     title: 'A host',
     before: ['A ping monitor sends 3 echo requests. One reply is enough:'],
     monitor: { friendly_name: 'Office router', url: 'router.example.org', type: 'ping', interval: 300, confirmations: 1 },
-    after: [
-      'After a failure, two more checks follow, 5 seconds apart, before a monitor of any type goes down. `confirmations` changes their number, and ' +
-        '`timeout_seconds` the time that each has.',
-    ],
+    after: [],
   },
 ];

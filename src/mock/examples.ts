@@ -28,14 +28,28 @@ export function withoutAdditionalProperties(document: object): object {
   );
 }
 
-/** Returns the name of the example that shares the most values with the request; the first one if there is a tie. */
+/** The fields that decide which other fields a resource has. */
+const kindFields = ['type', 'provider_type'];
+
+/**
+ * Returns the name of the example of the same kind that shares the most values with the request; the first one if there is a tie. The
+ * kind comes first, because a request also has defaults, which many examples share.
+ */
 export function closestExample(examples: { key: string; value: unknown }[], input: AnyInput): string | undefined {
   const sent = Object.entries({ ...(input.body as Item | undefined), ...input.path });
   const sharedValues = ({ value }: { value: unknown }) => {
     const { data } = value as { data?: Item };
-    return sent.filter(([name, given]) => data?.[name] === given).length;
+    const shared = sent.filter(([name, given]) => data?.[name] === given).map(([name]) => name);
+    return shared.length + (shared.some((name) => kindFields.includes(name)) ? sent.length : 0);
   };
   return examples.toSorted((one, other) => sharedValues(other) - sharedValues(one))[0]?.key;
+}
+
+/** The URL to which a job sends its heartbeats is one of the mock. */
+export function moveReceivers(example: unknown, publicUrl: string): unknown {
+  return JSON.parse(JSON.stringify(example), (name, value) =>
+    name === 'heartbeat_url' && URL.canParse(value) ? publicUrl + new URL(value).pathname : value,
+  );
 }
 
 /** Replaces the ids and links of the example with those of the request. */

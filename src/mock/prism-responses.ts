@@ -6,7 +6,7 @@ import { matchesETag, requireETag } from '../http/etags.ts';
 import type { AnyInput } from '../http/input.ts';
 import type { OperationHandler } from '../http/pipeline.ts';
 import { encodePath } from '../http/problems.ts';
-import { adaptNotFound, adaptToRequest, closestExample, withoutAdditionalProperties } from './examples.ts';
+import { adaptNotFound, adaptToRequest, closestExample, moveReceivers, withoutAdditionalProperties } from './examples.ts';
 import { readPrefer } from './prefer.ts';
 
 // The pipeline has validated the request, so Prism only creates the response.
@@ -42,7 +42,7 @@ export async function prismHandlers(document: object, publicUrl: string): Promis
       const { code = defaultCode, example, dynamic, seed } = readPrefer(ctx.get('Prefer'), exampleNames, defaultCode);
       const exampleKey = example ?? (dynamic ? undefined : closestExample(examplesByCode.get(code) ?? [], input));
       const response = await requestPrism(prismOperation, { code, dynamic, ...(exampleKey && { exampleKey }), ...(seed && { seed }) });
-      if (code < 300) writeSuccess(ctx, operation, input, response);
+      if (code < 300) writeSuccess(ctx, operation, input, { ...response, body: moveReceivers(response.body, publicUrl) });
       else writeOther(ctx, input, response, publicUrl);
     };
   };

@@ -319,6 +319,9 @@ test('the columns that are read by default contain no hash, and nothing that onl
         'firstFailedAt',
         'firstCause',
         'firstStatusCode',
+        'searchedName',
+        'searchedUrl',
+        'claimedBytes',
       ],
     ],
   ]);

@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { recipes } from '../../src/docs/recipes.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -26,11 +30,24 @@ test('the page contains every recipe, with the URL of the service', async () => 
   expect(page).toContain(`${service.url}/api/heartbeats/YOUR-TOKEN/fail`.replace('/fail', ''));
 });
 
+test.each([
+  ['succeeds', 0, '/api/heartbeats/YOUR-TOKEN'],
+  ['fails', 1, '/api/heartbeats/YOUR-TOKEN/fail'],
+])('the script of the backup job reports whether the backup %s', async (_, status, path) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sitekeeper-recipe-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'pg_dump'), `#!/bin/sh\nexit ${status}\n`, { mode: 0o755 });
+  await writeFile(join(folder, 'curl'), '#!/bin/sh\nfor last; do :; done\necho "$last"\n', { mode: 0o755 });
+  const script = recipes.find(({ id }) => id === 'backup-job')?.script?.('https://example.com') ?? '';
+  const { stdout } = spawnSync('/bin/sh', ['-c', script], { env: { PATH: folder }, encoding: 'utf8' });
+  expect(stdout).toBe(`https://example.com${path}\n`);
+});
+
 test('the requests of the page that change monitors are accepted', async () => {
   const page = await (await fetch(`${service.url}/docs/recipes`)).text();
-  const bodies = [...page.matchAll(/-d (?:&#39;|')(\{[^\n]*\})(?:&#39;|')/g)].map(([, body = '']) =>
-    JSON.parse(body.replaceAll('&quot;', '"')),
-  );
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const samples = page.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll("'$until'", until);
+  const bodies = [...samples.matchAll(/-d '(\{[^\n]*\})'/g)].map(([, body = '']) => JSON.parse(body));
   expect(bodies).toHaveLength(2);
   const { body } = await user.api.post('/api/monitors', { json: recipes[0]?.monitor ?? {} });
   expect((await user.api.put(`/api/monitors/${body.data.id}`, { json: bodies[0] })).status).toBe(200);

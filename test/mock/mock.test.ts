@@ -62,6 +62,25 @@ test('adapts the example to the id and the fields of the request', async () => {
 });
 
 test.each([
+  [{}, 'http'],
+  [{ type: 'http', http: { body_contains: 'cart' } }, 'http'],
+  [{ type: 'ping', url: 'router.example.net' }, 'ping'],
+  [{ type: 'tcp', url: 'tcp://db.example.net:5432' }, 'tcp'],
+  [{ type: 'heartbeat', url: undefined }, 'heartbeat'],
+])('creates a monitor of the type in %j', async (fields, type) => {
+  const json = { friendly_name: 'Mine', url: 'https://shop.example.org/', ...fields };
+  const { status, body } = await api.post('/api/monitors', { json });
+  expect([status, body.data.type]).toEqual([201, type]);
+});
+
+test('a job can send heartbeats to the URL of its monitor', async () => {
+  const { body } = await api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } });
+  expect((await api.get(`/api/monitors/${body.data.id}`)).body.data.type).toBe('heartbeat');
+  const response = await fetch(body.data.heartbeat_url, { method: 'POST' });
+  expect([response.status, await response.json()]).toEqual([200, { data: { outcome: 'up' } }]);
+});
+
+test.each([
   ['GET', '/api/monitors/77', '', 'Monitor 77 was not found.'],
   ['DELETE', '/api/keys/77', '', 'API key 77 was not found.'],
   ['GET', '/api/v1/domains/example.org', '', 'Website "example.org" was not found.'],

@@ -17,7 +17,7 @@ export async function check(draft: Draft, response: ApiResponse) {
 type Fields = Record<string, unknown>;
 
 /** The fields that distinguish the examples of a response from each other. */
-const distinguishingFields = ['code', 'provider_type', 'status', 'opens', 'object'];
+const distinguishingFields = ['code', 'provider_type', 'type', 'status', 'opens', 'object', 'outcome'];
 
 function differencesFromExample({ responseExample }: Draft, body: Fields): string[] {
   if (!responseExample) return [];
@@ -25,10 +25,15 @@ function differencesFromExample({ responseExample }: Draft, body: Fields): strin
   if (expected.length !== actual.length) return [`${actual.length} items instead of ${expected.length}`];
   const differences = expected.flatMap((item, index) =>
     distinguishingFields
-      .filter((field) => field in item && item[field] !== actual[index]?.[field])
+      .filter((field) => field in item && !isUrl(item[field]) && item[field] !== actual[index]?.[field])
       .map((field) => `${field} is ${actual[index]?.[field]}, not ${item[field]}`),
   );
   return [...differences, ...differencesFromProblem(responseExample.value, body)];
+}
+
+/** The type of a problem is a URL, which depends on the service. */
+function isUrl(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value);
 }
 
 /** A problem has the texts and the validation errors of its example, except for numbers and domains. */

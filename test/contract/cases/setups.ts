@@ -5,6 +5,8 @@ import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';
 import { holdRequest } from '../../support/held-request.ts';
 import {
+  type Body,
+  createHeartbeat,
   createKey,
   createMonitor,
   createProvider,
@@ -54,13 +56,29 @@ export const setups: Record<string, Setup> = {
     const { body } = await draft.service.anonymous.post('/api/keys', { json, headers: draft.request.headers });
     draft.request.parameters = { id: body.data.id };
   },
-  'listMonitors two_monitors': async (draft) => {
-    // The examples of the parameters would filter out one of the two monitors.
+  'listMonitors of_every_type': async (draft) => {
+    // The examples of the parameters would filter out most of the monitors.
     const { status, type, tag, website_id, search, sort, ...query } = draft.request.query ?? {};
     draft.request.query = query;
+    await createMonitor(draft, { type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined });
     await createMonitor(draft, { type: 'ping', url: 'router.example.net', http: undefined });
     await createMonitor(draft);
+    await createHeartbeat(draft);
   },
+  'showMonitor ping': useMonitor({ type: 'ping', url: 'router.example.net', http: undefined }),
+  'showMonitor tcp': useMonitor({ type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined }),
+  'showMonitor heartbeat': async (draft) => {
+    draft.request.parameters = { id: (await createHeartbeat(draft)).id };
+  },
+  'showMonitor secret_header': useMonitor({ http: { headers: [{ name: 'Authorization', value: 'Bearer example-token-0123456789' }] } }),
+  'showMonitor maintenance': useMonitor({ maintenance_until: '2099-12-31T23:00:00.000Z' }),
+  'checkMonitor tcp': useMonitor({ type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined }),
+  'checkMonitor ping': useMonitor({ type: 'ping', url: 'router.example.net', http: undefined }),
+  ...forHeartbeats('ignored', async (draft) => {
+    const { id, path } = await createHeartbeat(draft);
+    await draft.user.api.put(`/api/monitors/${id}`, { json: { is_active: false } });
+    draft.request.parameters = { token: path.split('/').at(-1) ?? '' };
+  }),
   'listIncidents resolved': (draft) => addIncident(draft, '8 minutes'),
   'listIncidents open': (draft) => addIncident(draft, null),
   'listNotifications two_providers': async (draft) => {
@@ -177,6 +195,11 @@ export const setups: Record<string, Setup> = {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
   },
+  'createMonitor already_created': async (draft) => {
+    draft.request.json = { friendly_name: 'Nightly backup', type: 'heartbeat' };
+    draft.request.headers['Idempotency-Key'] = 'once';
+    await send(draft);
+  },
   already_created: async (draft) => {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
@@ -191,8 +214,7 @@ export const setups: Record<string, Setup> = {
   },
 
   nothing_to_check: async (draft) => {
-    const { body } = await draft.user.api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } });
-    draft.request.parameters = { id: body.data.id };
+    draft.request.parameters = { id: (await createHeartbeat(draft)).id };
   },
 
   // 422
@@ -206,6 +228,15 @@ export const setups: Record<string, Setup> = {
     draft.request.json = { url: 'https://shop.example.org/', interval: 5 };
   },
   address_not_allowed: withBody({ url: 'http://127.0.0.1/' }),
+  'createMonitor field_of_other_type': (draft) => {
+    draft.request.json = { friendly_name: 'Office router', type: 'ping', url: 'router.example.net', http: {} };
+  },
+  'updateMonitor field_of_other_type': withBody({ heartbeat: {} }),
+  secrets_needed: async (draft) => {
+    await useMonitor({ http: { headers: [{ name: 'Authorization', value: 'Bearer example-token-0123456789' }] } })(draft);
+    draft.request.json = { url: 'https://other.example.org/' };
+  },
+  unknown_mask: withBody({ http: { headers: [{ name: 'Authorization', value: '****6789' }] } }),
   field_of_other_type: withBody({ webhook_url: 'https://hooks.slack.com/services/T0/B0/of-another-type' }),
   bad_phone_number: (draft) => {
     draft.request.json = { provider_type: 'sms', phone_number: '0123' };
@@ -226,10 +257,9 @@ export const setups: Record<string, Setup> = {
     await send(draft);
   },
 
+  // The limit of a token is always the same.
   ...forHeartbeats('rate_limited', async (draft) => {
-    sendUnknownToken(draft);
-    draft.service = draft.environment.rateLimited;
-    await send(draft);
+    for (let count = 0; count < 60; count++) await send(draft);
   }),
 
   // The session must still exist, so another operation uses up the limit.
@@ -265,6 +295,13 @@ export const setups: Record<string, Setup> = {
 function forHeartbeats(example: string, setup: Setup): Record<string, Setup> {
   const operations = ['getHeartbeat', 'sendHeartbeat', 'getHeartbeatFailure', 'sendHeartbeatFailure'];
   return Object.fromEntries(operations.map((operation) => [`${operation} ${example}`, setup]));
+}
+
+/** Replaces the monitor of the request with one that has these fields. */
+function useMonitor(fields: Body): Setup {
+  return async (draft) => {
+    draft.request.parameters = { id: await createMonitor(draft, fields) };
+  };
 }
 
 function sendUnknownToken(draft: Parameters<Setup>[0]) {

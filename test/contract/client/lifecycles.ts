@@ -44,10 +44,26 @@ export async function monitorLifecycle(configuration: Configuration, provider: P
   const listed = await monitors.listMonitors({ pageSize: 50 });
   const incidents = await new IncidentsApi(configuration).listIncidents({ id, window: '30d' });
   const { data: checked } = await monitors.checkMonitor({ id });
+  // Null is a value that can be expected.
+  const { data: strict } = await monitors.updateMonitor({ id, body: { http: { json: { pointer: '/error', equals: null } } } });
   const { data: updated } = await monitors.updateMonitor({ id, body: { friendly_name: 'Shop (Europe)', is_active: false } });
   const { data: shown } = await monitors.showMonitor({ id });
   const removed = await notifications.removeNotification({ id, provider_id: createdProvider.id });
   const providerDeleted = await providers.deleteProvider({ id: createdProvider.id });
   const deleted = await monitors.deleteMonitor({ id });
-  return { created, createdProvider, assigned, assignments, listed, incidents, checked, updated, shown, removed, providerDeleted, deleted };
+  return {
+    created,
+    createdProvider,
+    assigned,
+    assignments,
+    listed,
+    incidents,
+    checked,
+    strict,
+    updated,
+    shown,
+    removed,
+    providerDeleted,
+    deleted,
+  };
 }

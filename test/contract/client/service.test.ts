@@ -60,6 +60,7 @@ test('creates, reads, changes and deletes a monitor with an assigned provider', 
   expect(responses.listed).toMatchObject({ data: [{ id }], meta: { total: 1, pageSize: 50 } });
   expect(responses.incidents.data).toEqual([]);
   expect(responses.checked.id).toBe(id);
+  expect(responses.strict.http?.json).toEqual({ pointer: '/error', equals: null });
   expect(responses.updated).toMatchObject({ friendly_name: 'Shop (Europe)', status: 'paused' });
   expect(responses.shown).toEqual(responses.updated);
   expect(responses.removed).toMatchObject({ monitor_id: id, deleted: true });

@@ -37,7 +37,7 @@ export const faults: Fault[] = [
 
   // Lists
   inBody('a wrong total', 'listWebsites 200 two_websites', (page) => ({ ...page, meta: { ...page.meta, total: 3 } })),
-  inBody('a wrong number of pages', 'listMonitors 200 two_monitors', (page) => ({ ...page, meta: { ...page.meta, pageCount: 2 } })),
+  inBody('a wrong number of pages', 'listMonitors 200 of_every_type', (page) => ({ ...page, meta: { ...page.meta, pageCount: 2 } })),
   inBody('from set for an empty list', 'listWebsites 200 none', (page) => ({ ...page, meta: { ...page.meta, from: 1 } })),
   inBody('a missing link', 'listProviders 200 one_of_each', ({ links: { last, ...links }, ...page }) => ({ ...page, links })),
   inBody('a link to another list', 'listProviders 200 none', (page) => ({ ...page, links: { ...page.links, first: '/api/keys?page=1' } })),

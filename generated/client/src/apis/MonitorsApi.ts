@@ -125,7 +125,7 @@ export interface ListMonitorsRequest {
      */
     search?: string;
     /**
-     * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires soon, pending ones, those that are up, and paused ones. Otherwise equal ones are sorted newest first.
+     * The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires within `tls_warning_days`, pending ones, those that are up, and paused ones. Within each of these groups, and among equal names, the newest is first.
      */
     sort?: ListMonitorsSortEnum;
     /**
@@ -589,7 +589,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one. If it is changed to heartbeat, the monitor gets a new `heartbeat_url`. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitorRaw(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<MonitorItem>> {
@@ -600,7 +600,7 @@ export class MonitorsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, or new options of the type, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+     * Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one. If it is changed to heartbeat, the monitor gets a new `heartbeat_url`. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
      * Update a monitor
      */
     async updateMonitor(requestParameters: UpdateMonitorRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<MonitorItem> {

@@ -148,7 +148,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404.
+     * Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. The provider gets no alert about an incident that is already open.
      * Assign a provider to a monitor
      */
     async addNotificationRaw(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<NotificationItem>> {
@@ -159,7 +159,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404.
+     * Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. The provider gets no alert about an incident that is already open.
      * Assign a provider to a monitor
      */
     async addNotification(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<NotificationItem> {

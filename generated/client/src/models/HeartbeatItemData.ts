@@ -20,7 +20,7 @@ import { mapValues } from '../runtime.js';
  */
 export interface HeartbeatItemData {
     /**
-     * `up` for a heartbeat, `down` for a reported failure.
+     * `up` for a heartbeat, `down` for a reported failure, `ignored` if the monitor is paused.
      */
     outcome: HeartbeatItemDataOutcomeEnum;
 }
@@ -32,6 +32,7 @@ export interface HeartbeatItemData {
 export const HeartbeatItemDataOutcomeEnum = {
     up: 'up',
     down: 'down',
+    ignored: 'ignored',
 } as const;
 export type HeartbeatItemDataOutcomeEnum = typeof HeartbeatItemDataOutcomeEnum[keyof typeof HeartbeatItemDataOutcomeEnum];
 

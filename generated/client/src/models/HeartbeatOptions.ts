@@ -20,7 +20,7 @@ import { mapValues } from '../runtime.js';
  */
 export interface HeartbeatOptions {
     /**
-     * How much later than `interval` a heartbeat may come.
+     * How many seconds later than `interval` a heartbeat may come.
      */
     grace_seconds: number;
 }

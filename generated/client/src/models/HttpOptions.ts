@@ -43,7 +43,7 @@ export interface HttpOptions {
      */
     headers?: Array<RequestHeader>;
     /**
-     * The body of the request. Null if it has none. Lists of monitors do not contain it.
+     * The body of the request, up to 16 KiB of UTF-8. Null if it has none. Lists of monitors do not contain it.
      */
     body?: string | null;
     /**

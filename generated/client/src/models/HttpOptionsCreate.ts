@@ -43,7 +43,7 @@ export interface HttpOptionsCreate {
      */
     headers?: Array<RequestHeaderCreate>;
     /**
-     * The body of the request. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers.
+     * The body of the request, up to 16 KiB (16384 bytes) of UTF-8. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers.
      */
     body?: string | null;
     /**

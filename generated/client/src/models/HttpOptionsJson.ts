@@ -22,7 +22,7 @@ import {
 } from './JsonValue.js';
 
 /**
- * A value that the body of the response must have, if it is parsed as JSON.
+ * A value that the body of the response must have. The body must be JSON.
  * @export
  * @interface HttpOptionsJson
  */
@@ -34,7 +34,7 @@ export interface HttpOptionsJson {
     /**
      * 
      */
-    equals: JsonValue;
+    equals: JsonValue | null;
 }
 
 /**

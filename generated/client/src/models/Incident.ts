@@ -28,7 +28,7 @@ export interface Incident {
      */
     monitor_id: number;
     /**
-     * `open` while the monitor is down. A monitor has at most one open incident.
+     * `open` until the monitor is up again, is paused, gets another target, or enters maintenance. A monitor has at most one open incident.
      */
     status: IncidentStatusEnum;
     /**

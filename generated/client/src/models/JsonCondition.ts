@@ -22,7 +22,7 @@ import {
 } from './JsonValue.js';
 
 /**
- * A value that the body of the response must have, if it is parsed as JSON. The body can have up to 128 KiB. Null means that this is not checked.
+ * A value that the body of the response must have. The body must be JSON of up to 128 KiB. Null means that this is not checked.
  * @export
  * @interface JsonCondition
  */
@@ -34,7 +34,7 @@ export interface JsonCondition {
     /**
      * 
      */
-    equals: JsonValue;
+    equals: JsonValue | null;
 }
 
 /**

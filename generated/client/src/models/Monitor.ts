@@ -63,11 +63,11 @@ export interface Monitor {
      */
     heartbeat_url?: string | null;
     /**
-     * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
+     * The number of seconds between two checks, or between two heartbeats. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval: number;
     /**
-     * How long a check may take.
+     * How long a check may take. Type heartbeat does not use it.
      */
     timeout_seconds: number;
     /**
@@ -79,7 +79,7 @@ export interface Monitor {
      */
     is_active: boolean;
     /**
-     * `pending` until the first check, and again after `url`, `type` or the options of the type were changed or the monitor was resumed. `up` or `down` after a check. `paused` while `is_active` is false.
+     * `pending` until the first check, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` or `down` after a check. `paused` while `is_active` is false.
      */
     status: MonitorStatusEnum;
     /**

@@ -24,7 +24,7 @@ export interface MonitorBulkResultData {
      */
     matched: number;
     /**
-     * The number of those that were not in the wanted state before.
+     * The number of those that were not in the requested state before.
      */
     changed: number;
 }

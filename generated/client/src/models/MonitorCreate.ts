@@ -55,11 +55,11 @@ export interface MonitorCreate {
      */
     heartbeat?: HeartbeatOptionsCreate;
     /**
-     * The number of seconds between two checks. After a failure and while the monitor is down, checks can be more frequent.
+     * The number of seconds between two checks, or between two heartbeats. After a failure and while the monitor is down, checks can be more frequent.
      */
     interval?: number;
     /**
-     * How long a check may take.
+     * How long a check may take. Type heartbeat does not use it.
      */
     timeout_seconds?: number;
     /**
