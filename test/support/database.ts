@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, inject } from 'vitest';
+import { expect, inject, onTestFinished } from 'vitest';
 import type { Database, Work } from '../../src/db/database.ts';
 import { openOnPglite } from '../../src/db/embedded.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -99,4 +99,21 @@ export async function sendDuringTransaction<T>(
   blocked.resolve();
   await transaction;
   return response;
+}
+
+/** Makes a change right before the next update of a table by a request, which has read the row by then. It must not be another request. */
+export function changeBeforeUpdate(database: Database, table: string, change: () => Promise<unknown>) {
+  const { query } = database;
+  onTestFinished(() => {
+    database.query = query;
+  });
+  database.query =
+    (userId) =>
+    async (...statements) => {
+      if (statements.some(({ text }) => text.startsWith(`update "${table}"`))) {
+        database.query = query;
+        await change();
+      }
+      return query.call(database, userId)(...statements);
+    };
 }

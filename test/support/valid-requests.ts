@@ -141,6 +141,12 @@ export async function createMonitor({ user }: Sender, json: Body = {}): Promise<
   return dataOf(await user.api.post('/api/monitors', { json: { ...operations.createMonitor.body?.examples.full, ...json } })).id;
 }
 
+/** `path` receives the heartbeats of the monitor. */
+export async function createHeartbeat({ user }: Sender): Promise<{ id: number; path: string }> {
+  const { id, heartbeat_url } = dataOf(await user.api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } }));
+  return { id, path: new URL(heartbeat_url).pathname };
+}
+
 /** `type` is the name of an example of createProvider. */
 export async function createProvider({ user }: Sender, type = 'email', json: Body = {}): Promise<number> {
   return dataOf(await user.api.post('/api/providers', { json: { ...operations.createProvider.body?.examples[type], ...json } })).id;
@@ -169,9 +175,8 @@ async function forMonitor(sender: Sender): Promise<RequestParts> {
   return { parameters: { id: await createMonitor(sender) } };
 }
 
-async function forHeartbeat({ user }: Sender): Promise<RequestParts> {
-  const { heartbeat_url: url } = dataOf(await user.api.post('/api/monitors', { json: { friendly_name: 'Job', type: 'heartbeat' } }));
-  return { parameters: { token: String(url).split('/').at(-1) ?? '' } };
+async function forHeartbeat(sender: Sender): Promise<RequestParts> {
+  return { parameters: { token: (await createHeartbeat(sender)).path.split('/').at(-1) ?? '' } };
 }
 
 async function forProvider(sender: Sender): Promise<RequestParts> {

@@ -71,6 +71,26 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/claim.test.ts > a claim does not wait'],
     },
     {
+      title: 'a claim reads the options of any number of large monitors',
+      find: 'const claimedBytes = 512 * 1024;',
+      replace: 'const claimedBytes = 512 * 1024 ** 2;',
+    },
+    {
+      title: 'small monitors wait for large ones',
+      find: "where('excess_bytes', '=', sql.lit(0)), ",
+      replace: '',
+    },
+    {
+      title: 'the large monitors of one user keep those of others waiting',
+      find: 'over (order by nth_of_user, due_at, id)',
+      replace: 'over (order by due_at, id)',
+    },
+    {
+      title: 'the engine goes to sleep although large monitors are due',
+      find: 'continueAfter !== undefined || isFull || ',
+      replace: 'continueAfter !== undefined || ',
+    },
+    {
       title: 'the age of the oldest due check ignores monitors that are due',
       find: 'Math.max(0, -(nextDue?.seconds ?? 0))',
       replace: 'Math.max(0, nextDue?.seconds ?? 0)',
@@ -80,8 +100,8 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: record }, [
     {
       title: 'a failure from before a stop counts as the first of three',
-      find: 'case when ${hasExpired} then 0 else m.failures end',
-      replace: 'm.failures',
+      find: '${hasExpired} or ${beganInMaintenance} then 0',
+      replace: '${beganInMaintenance} then 0',
     },
     {
       title: 'failures expire before they can be confirmed',
@@ -416,6 +436,12 @@ export const engineFaults: Fault[] = [
       title: 'every overdue monitor is checked at once after an outage of the database',
       find: ' || performance.now() - this.#claimedMs > interruptionMs) ',
       replace: ') ',
+    },
+    {
+      title: 'all checks start in one turn of the event loop',
+      find: "inTurn('starting', () => outsideTrace(() => this.#startCheck(claim)))",
+      replace: 'outsideTrace(() => this.#startCheck(claim))',
+      tests: ['test/monitoring/engine/engine.test.ts > other events get their turn'],
     },
     {
       title: 'an engine always seems to have been without a database',

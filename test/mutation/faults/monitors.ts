@@ -2,8 +2,12 @@ import { type Fault, faultsIn } from '../fault.ts';
 
 const requestHeaders = ['test/monitoring/checks/request-headers.test.ts'];
 const httpOptions = ['test/monitoring/checks/http-options.test.ts'];
+const http = ['test/monitoring/checks/http.test.ts'];
+const updateMonitor = ['test/monitoring/monitors/update-monitor.test.ts > changes between the read and the write'];
 const sendHeartbeat = ['test/monitoring/heartbeats/send-heartbeat.test.ts'];
 const tlsWarnings = ['test/monitoring/engine/tls-warnings.test.ts'];
+const receiver = ['test/monitoring/heartbeats/receiver.test.ts'];
+const missedHeartbeats = ['test/monitoring/heartbeats/missed-heartbeats.test.ts'];
 const bulk = ['test/monitoring/monitors/bulk.test.ts'];
 
 /** Faults in the options of monitors, heartbeats, maintenance and certificate warnings. */
@@ -36,21 +40,86 @@ export const monitorFaults: Fault[] = [
       replace: 'change.isSameOrigin',
       tests: requestHeaders,
     },
+    {
+      title: 'a body can have 64 KiB',
+      find: 'Buffer.byteLength(body) <= maxBodyBytes',
+      replace: 'body.length <= maxBodyBytes',
+      tests: ['test/monitoring/monitors/http-options.test.ts > üüü'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/http.check.ts', tests: httpOptions }, [
+    {
+      title: 'secret headers follow a redirect to another origin',
+      find: '      ...sentHeaders,\n',
+      replace: '      ...sentHeaders,\n      secretNames: [],\n',
+    },
+    {
+      title: 'tls_warning_days does not matter',
+      find: 'warningDays: options.tls_warning_days',
+      replace: 'warningDays: 14',
+      tests: ['test/monitoring/checks/http-options.test.ts > false reports tls_warning_days'],
+    },
+    {
+      title: 'a name that cannot be resolved after a redirect counts as no reply',
+      find: 'classifyFailure(error, seen.responseTimeMs !== undefined)',
+      replace: 'classifyFailure(error)',
+      tests: http,
+    },
+    {
+      title: 'the response time ends with the head',
+      find: '      seen.responseTimeMs = performance.now() - start;\n      const cause',
+      replace: '      const cause',
+      tests: http,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/heartbeat/heartbeat.check.ts', tests: ['test/monitoring/checks/heartbeat.test.ts'] }, [
+    { title: 'a missed heartbeat counts as a reply', find: "    reply: 'not_asked',\n", replace: '' },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: httpOptions }, [
     {
-      title: 'a text at the border of two pieces of a body is not found',
-      find: 'rest = piece.slice(Math.max(0, piece.length - longest + 1));',
-      replace: "rest = '';",
+      title: 'a search forgets the piece before',
+      find: 'for (const { search } of searches) search.add(utf8);',
+      replace:
+        'for (const found of searches) if (!found.search.isFound) (found.search = new TextSearch(Buffer.from(found.text))).add(utf8);',
+    },
+    {
+      title: 'a character at the border of two pieces of a body in another charset is not found',
+      find: '{ stream: true }',
+      replace: '{}',
     },
     { title: 'a JSON pointer finds inherited properties', find: 'Object.hasOwn(value, name)', replace: 'name in value' },
     { title: 'JSON of any size is parsed', find: 'if (body.length > maxJsonBytes)', replace: 'if (body.length > 1e9)' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/text-search.ts', tests: ['test/monitoring/checks/text-search.test.ts'] }, [
+    {
+      title: 'the whole text is searched for in a way that may take long',
+      find: 'needle.subarray(0, prefixBytes)',
+      replace: 'needle.subarray(0)',
+    },
+    {
+      title: 'the last bytes of a piece are not compared',
+      find: 'start === -1 ? lastBytes : start',
+      replace: 'start === -1 ? 1e9 : start',
+    },
+    {
+      title: 'a text that begins again within a match is not found',
+      find: 'if (matched > 0) next.copyWithin(matched * width, shorter * width, (shorter + 1) * width);',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: ['test/monitoring/checks/text-search.test.ts'] }, [
+    { title: 'a whole body is searched in one turn', find: 'pieceBytes = 16 * 1024', replace: 'pieceBytes = 1024 * 1024' },
   ]),
   ...faultsIn({ file: 'src/net/http2.ts', tests: httpOptions }, [
     {
       title: 'HEAD over HTTP/2 is always down',
       find: "hop.method === 'HEAD' || status === 304 ? 0 : ",
       replace: '',
+    },
+    {
+      title: 'it is not known when a certificate expires that is used for HTTP/2',
+      find: "{ ...hop, protocol: 'h2' }",
+      replace: "{ ...hop, onCertificate: undefined, protocol: 'h2' }",
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/transition.ts', tests: ['test/monitoring/engine/transition.test.ts'] }, [
@@ -64,11 +133,81 @@ export const monitorFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.writes.ts', tests: ['test/monitoring/engine/maintenance.test.ts'] }, [
     {
       title: 'a check that runs when a maintenance starts opens an incident',
-      find: '<> interval_seconds or ${startsMaintenance})`',
-      replace: '<> interval_seconds)`',
+      find: '(${isReset} or ${isOtherPeriod} or ${startsMaintenance})`',
+      replace: '(${isReset} or ${isOtherPeriod})`',
+    },
+    {
+      title: 'a check that runs when a second maintenance starts opens an incident',
+      find: 'wasInMaintenance = sql<boolean>`(maintenance_until > app_now() is true)`;',
+      replace: 'wasInMaintenance = sql<boolean>`(maintenance_until is not null)`;',
+    },
+    {
+      title: 'failures during a maintenance that is ended early count after it',
+      find: '${willBeInMaintenance} <> ${wasInMaintenance} then 0',
+      replace: '${startsMaintenance} then 0',
+    },
+    {
+      title: 'a new name of a heartbeat monitor begins a new wait',
+      find: '(${changed.maintenance_until} > app_now() is true)',
+      replace: '(${changed.maintenance_until} > app_now())',
+      tests: missedHeartbeats,
+    },
+    {
+      title: 'a new name of a heartbeat monitor that is down makes it due',
+      find: 'case when ${changed.maintenance_until} is distinct from maintenance_until\n    then ',
+      replace: 'case when true\n    then ',
+      tests: missedHeartbeats,
+    },
+    {
+      title: 'the certificate of a new target is not warned of if it expires before that of the old one',
+      find: '    tls_warned_expiry: sql<Date>`case when ${isOtherTarget} then null else tls_warned_expiry end`,\n',
+      replace: '',
+      tests: tlsWarnings,
+    },
+    {
+      title: 'a bulk change does not extend a maintenance',
+      find: 'case when ${time} > app_now() then ${time} end',
+      replace: 'case when ${time} > app_now() then app_now() end',
+      tests: bulk,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/record.ts', tests: missedHeartbeats }, [
+    {
+      title: 'a maintenance that ends while a result is recorded hides the outage',
+      find: "coalesce(${endOfMaintenance}, case when r.status = 'down' and r.failures = 0 then app_now() end)",
+      replace: '${endOfMaintenance}',
+    },
+    {
+      title: 'a heartbeat that is missed during a maintenance never causes an alert',
+      find: "then coalesce(${endOfMaintenance}, case when r.status = 'down' and r.failures = 0 then app_now() end)",
+      replace: 'then null',
+    },
+    {
+      title: 'a refused connection erases when the certificate expires',
+      find: 'coalesce(r.tls_expires_at, m.tls_expires_at)',
+      replace: 'r.tls_expires_at',
+      tests: tlsWarnings,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/record.ts', tests: ['test/monitoring/engine/maintenance.test.ts'] }, [
+    {
+      title: 'an incident after a maintenance starts at a failure within it',
+      find: 'case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end',
+      replace: "case when r.status = 'up' then null else coalesce(m.first_failed_at, ${checkedAt}) end",
+    },
+    {
+      title: 'the cause of an incident after a maintenance is that of a failure within it',
+      find: 'case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end',
+      replace: "case when r.status = 'up' then null else coalesce(m.first_cause, r.cause) end",
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/record-tls-warnings.ts', tests: tlsWarnings }, [
+    { title: 'a disabled assignment uses up the warning', find: ' and n.enabled)`;', replace: ')`;' },
+    {
+      title: 'a maintenance that is over prevents warnings of certificates',
+      find: 'm.maintenance_until > app_now() is not true',
+      replace: 'm.maintenance_until is null',
+    },
     {
       title: 'a target that shows a new certificate with every check causes a warning with every check',
       find: "\n    and m.tls_warned_at > app_now() - interval '20 hours' is not true",
@@ -79,13 +218,28 @@ export const monitorFaults: Fault[] = [
       find: ' and m.maintenance_until > app_now() is not true',
       replace: '',
     },
+    {
+      title: 'a warning that nobody gets counts as sent',
+      find: 'case when ${hasProvider} then ${dueWarnings} else 0 end',
+      replace: '${dueWarnings}',
+    },
     { title: 'there is no warning on the last day', find: 'then 2 else 1 end', replace: 'then 1 else 1 end' },
+    {
+      title: 'the warning of the last day comes after the certificate has expired',
+      find: "interval '1 day' then 2",
+      replace: "interval '0 days' then 2",
+    },
   ]),
-  ...faultsIn({ file: 'src/monitoring/engine/schedule.ts', tests: ['test/monitoring/heartbeats/missed-heartbeats.test.ts'] }, [
+  ...faultsIn({ file: 'src/monitoring/engine/schedule.ts', tests: missedHeartbeats }, [
     {
       title: 'a heartbeat that could not arrive brings its monitor down',
-      find: 'case when m.grace_seconds is null then',
-      replace: 'case when true then',
+      find: "m.grace_seconds is not null and m.status <> 'down' then",
+      replace: 'false then',
+    },
+    {
+      title: 'a heartbeat monitor that is down after a maintenance is checked again and again',
+      find: 'case when m.maintenance_until > app_now() then m.maintenance_until end',
+      replace: 'm.maintenance_until',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/heartbeats/record-heartbeats.ts', tests: sendHeartbeat }, [
@@ -95,12 +249,45 @@ export const monitorFaults: Fault[] = [
       find: "    .where(sql<boolean>`not ${isSuspended('m.user_id')}`)\n",
       replace: '',
     },
+    {
+      title: 'a failure that is reported after a maintenance opens no incident',
+      find: 'coalesce(m.maintenance_until > app_now(), false)',
+      replace: 'm.maintenance_until is not null',
+    },
+    {
+      title: 'an incident that opens while a heartbeat is recorded stays open',
+      find: "    .orderBy('m.id')\n    .forUpdate(),",
+      replace: "    .orderBy('m.id'),",
+      tests: receiver,
+    },
+    {
+      title: 'a failure that is reported during a maintenance never causes an alert',
+      find: "case when r.status = 'down' then ${endOfMaintenance} else",
+      replace: "case when r.status = 'down' then null else",
+      tests: missedHeartbeats,
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: ['test/monitoring/engine/manual-check.test.ts'] }, [
+    { title: 'a result shows two seconds after its check', find: 'const quietMs = 500;', replace: 'const quietMs = 2000;' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/heartbeats/receiver.ts', tests: receiver }, [
+    { title: 'each heartbeat is written alone', find: '      await nextTurn();\n', replace: '' },
+    {
+      title: 'a heartbeat is confirmed before it is stored',
+      find: '      const batch = this.#takeBatch();\n',
+      replace: '      const batch = this.#takeBatch();\n      for (const { settle } of batch) settle.resolve(undefined);\n',
+    },
   ]),
   ...faultsIn({ file: 'src/http/pipeline.ts', tests: sendHeartbeat }, [
     {
       title: 'unknown tokens can be tried without a limit',
-      find: '  await deps.rateLimits.forgetToken(token);\n  return rejectAnonymous(error, ctx, deps);',
-      replace: '  throw error;',
+      find: '  if (!isClientError(error)) throw error;\n  if (error.code',
+      replace: '  throw error;\n  if (error.code',
+    },
+    {
+      title: 'each unknown token has a counter of its own',
+      find: "  if (error.code === 'not_found') await deps.rateLimits.forgetToken(token);\n",
+      replace: '',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.view.ts', tests: sendHeartbeat }, [
@@ -117,18 +304,59 @@ export const monitorFaults: Fault[] = [
       find: "  { table: 'monitors', secrets: fieldsOfSettings },\n",
       replace: '',
     },
+    {
+      title: 'a new key does not encrypt all headers of a monitor whose headers are in two batches',
+      find: '(id, s.field) > (${given.id}::bigint, ${given.field}::text)',
+      replace: 'id > ${given.id}::bigint',
+    },
   ]),
   ...faultsIn({ file: 'src/telemetry/redact.ts', tests: ['test/telemetry/redact.test.ts'] }, [
-    { title: 'logs contain the tokens of heartbeats', find: ".replace(heartbeatToken, '$1$2****')", replace: '' },
+    { title: 'logs contain the tokens of heartbeats', find: ".replace(heartbeatToken, '$1$2$3****')", replace: '' },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/bulk.handlers.ts', tests: bulk }, [
     { title: 'a bulk change gives a monitor any number of tags', find: 'const maxTags = 20;', replace: 'const maxTags = 200;' },
     {
+      title: 'a bulk change starts a maintenance that is already over',
+      find: 'futureTimeError(new Date(until), nowMs)',
+      replace: 'futureTimeError(new Date(until), 0)',
+    },
+    {
       title: 'a bulk change leaves incidents open',
-      find: '  await query(...afterReset(changed.map(({ id }) => id)));\n',
+      find: '      await query(statement);\n',
       replace: '',
     },
+    { title: 'a bulk change changes all monitors at once', find: 'const changedAtOnce = 50;', replace: 'const changedAtOnce = 5000;' },
+    { title: 'a bulk change changes only the first monitors', find: 'start += size) {', replace: 'start += ids.length) {' },
+    { title: 'a bulk change finds only the first 500 monitors', find: 'count === lockedAtOnce; )', replace: 'count < 0; )' },
+    {
+      title: 'nobody else has a turn during a bulk change',
+      find: '    await work(ids.slice(start, start + size));\n    await nextTurn();\n',
+      replace: '    await work(ids.slice(start, start + size));\n',
+      needs: 'embedded', // A server gives turns by itself, while a statement runs there.
+    },
   ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: updateMonitor }, [
+    {
+      title: 'a change of an option undoes that of another option at the same time',
+      find: '    seenSettings: JSON.stringify(seen.settings),\n',
+      replace: '    seenSettings: undefined as never,\n',
+    },
+    {
+      title: 'a change of an option undoes that of the url at the same time',
+      find: '...(body.url === undefined && { seenUrl: seen.url ?? null })',
+      replace: '...({})',
+    },
+  ]),
+  ...faultsIn(
+    { file: 'src/monitoring/monitors/monitors.handlers.ts', tests: ['test/monitoring/monitors/http-options.test.ts > is well-formed'] },
+    [
+      {
+        title: 'the summary of a check ends with half a character',
+        find: '.slice(0, maxSummary).toWellFormed()',
+        replace: '.slice(0, maxSummary)',
+      },
+    ],
+  ),
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: ['test/monitoring/monitors/types.test.ts'] }, [
     {
       title: 'options of another type are accepted and dropped',
@@ -137,6 +365,12 @@ export const monitorFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: ['test/monitoring/engine/confirmations.test.ts'] }, [
+    {
+      title: 'failures during a maintenance count after it',
+      find: '${hasExpired} or ${beganInMaintenance} then 0',
+      replace: '${hasExpired} then 0',
+      tests: ['test/monitoring/engine/maintenance.test.ts'],
+    },
     {
       title: 'every monitor has two confirmations',
       find: "      'm.confirmations',\n",

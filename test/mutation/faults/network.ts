@@ -33,6 +33,20 @@ export const networkFaults: Fault[] = [
     { title: 'cookies are forgotten after each redirect', find: 'cookies ??= new', replace: 'cookies = new', tests: cookies },
     { title: 'webhooks keep cookies', find: 'if (keepsCookies && setCookie)', replace: 'if (setCookie)', tests: cookies },
   ]),
+  ...faultsIn({ file: 'src/net/turns.ts', tests: ['test/net/turns.test.ts'] }, [
+    { title: 'all heavy work is done in one turn', find: 'if (nowMs < endMs)', replace: 'if (nowMs > 0)' },
+    { title: 'searches delay the parsing of responses', find: 'least.usedMs <= queue.usedMs', replace: 'servedMs < 0' },
+    {
+      title: 'a queue saves its time for later',
+      find: 'if (queue.waiting.length === 0) queue.usedMs = Math.max(queue.usedMs, servedMs);',
+      replace: '',
+    },
+    {
+      title: 'a turn does not wait for what a piece causes',
+      find: 'queueMicrotask(() => process.nextTick(runNext))',
+      replace: 'runNext()',
+    },
+  ]),
   ...faultsIn({ file: 'src/net/deadline.ts', tests: guarded }, [
     { title: 'each redirect has its own timeout', find: '}, timeoutMs);', replace: '}, timeoutMs * 10);' },
     {
@@ -69,10 +83,16 @@ export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/net/http1.ts', tests: guarded }, [
     {
       title: 'an endless response is read to its end',
-      find: 'if (!body.isFull && response.socket.bytesRead <= maxWireFactor * max + maxHeadBytes) return;',
-      replace: 'if (max > 0) return;',
+      find: 'if (!body.isFull && !isTooMuch()) return;',
+      replace: 'if (body.size >= 0) return;',
     },
+    { title: 'tiny chunks block the process', find: 'bytes: 8 * 1024', replace: 'bytes: 1024 * 1024' },
     { title: 'endless informational responses are read', find: 'if (++informationalResponses > max', replace: 'if (0 > max' },
+    {
+      title: '20 informational responses are too many',
+      find: '++informationalResponses > max',
+      replace: '++informationalResponses >= max',
+    },
     { title: 'connections stay open', find: '    connection.socket.destroy();\n', replace: '' },
     { title: 'a POST that was sent is repeated', find: 'if (body !== undefined) return false;', replace: '', tests: http2 },
     {
@@ -89,11 +109,33 @@ export const networkFaults: Fault[] = [
       title: 'a server that ends the connection with its response ends the process',
       find: '    meter.destroy();\n    socket.destroy();\n',
       replace: '    session.destroy();\n    socket.destroy();\n',
+      survives: 'Since the session is fed in turns, it has nothing left to read when it is destroyed here.',
+    },
+    {
+      title: 'endless informational responses over HTTP/2 are read',
+      find: 'if (++informationalResponses > max',
+      replace: 'if (0 > max',
+    },
+    {
+      title: 'a response over HTTP/2 can have any number of headers',
+      find: 'maxHeaderListPairs: 256',
+      replace: 'maxHeaderListPairs: 65_536',
     },
     {
       title: 'a server can send frames without end',
-      find: 'if (socket.bytesRead > maxConnectionBytes)',
-      replace: 'if (socket.bytesRead < 0)',
+      find: 'if (this.otherBytes > maxOtherBytes)',
+      replace: 'if (this.otherBytes < 0)',
+    },
+    {
+      title: 'a body in tiny frames is an error',
+      find: '() => meter.otherBytes > maxOtherBytes',
+      replace: '() => false',
+    },
+    { title: 'tiny frames block the process', find: 'bytes: 1024, inTurn', replace: 'bytes: 64 * 1024, inTurn' },
+    {
+      title: 'informational responses over HTTP/2 are read until there are too many bytes',
+      find: 'if (++informationalResponses > max',
+      replace: 'if (0 > max',
     },
     { title: 'a body that was cut off counts as complete', find: 'stream.rstCode === 0 && body.size >= length', replace: 'length >= 0' },
     {
@@ -102,15 +144,33 @@ export const networkFaults: Fault[] = [
       replace: "if (connection.protocol === 'x')",
     },
   ]),
+  ...faultsIn({ file: 'src/net/feed-in-pieces.ts', tests: ['test/net/feed-in-pieces.test.ts'] }, [
+    {
+      title: 'a connection is read while its pieces wait',
+      find: '    void feed();\n    return false;',
+      replace: '    void feed();\n    read(65_536);\n    return true;',
+    },
+    { title: 'a paused connection gets pieces', find: ' && !socket.isPaused()) push', replace: ') push' },
+    { title: 'a connection that was resumed gets no pieces', find: "  socket.on('resume', () => void feed());\n", replace: '' },
+    { title: 'parsing waits like a search', find: "inTurn('parsing', pushNext)", replace: "inTurn('searching', pushNext)" },
+  ]),
   ...faultsIn({ file: 'src/net/cookies.ts', tests: cookies }, [
     { title: 'there can be any number of cookies', find: 'if (++this.#received > maxCookies) return;', replace: '' },
     { title: 'a cookie can be of any size', find: 'if (Buffer.byteLength(cookie) > maxCookieBytes) continue;', replace: '' },
     { title: 'the cookie header can be of any size', find: 'if (Buffer.byteLength(longer) <= maxHeaderBytes)', replace: 'if (longer)' },
     {
+      title: 'cookies of exactly 8 KiB are not sent',
+      find: 'Buffer.byteLength(longer) <= max',
+      replace: 'Buffer.byteLength(longer) < max',
+    },
+    {
       title: 'a Secure cookie is sent without TLS on this machine',
       find: 'allowSecureOnLocal: false',
       replace: 'allowSecureOnLocal: true',
     },
+  ]),
+  ...faultsIn({ file: 'src/net/tcp-probe.ts', tests: ['test/net/tcp-probe.test.ts'] }, [
+    { title: 'only the first reply of several addresses counts', find: 'Promise.any(replies)', replace: 'Promise.race(replies)' },
   ]),
   ...faultsIn({ file: 'src/net/resolve.ts', tests: guarded }, [
     {

@@ -10,14 +10,14 @@ export const resourceFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.writes.ts', tests: updateMonitor }, [
     {
       title: 'a late result of the old URL is recorded after a monitor was repointed',
-      find: 'claim_token: sql`case when ${isRescheduled} then null else claim_token end`,',
-      replace: 'claim_token: sql`claim_token`,',
+      find: 'claim_token: sql<number>`case when ${isRescheduled} then null else claim_token end`,',
+      replace: 'claim_token: sql<number>`claim_token`,',
       tests: record,
     },
     {
       title: 'a new URL keeps the status of the old one',
-      find: '(${isOtherTarget} or (',
-      replace: '(${isOtherTarget} and false or (',
+      find: '(${isOtherTarget} or ${isOtherCheck}',
+      replace: '(${isOtherTarget} and false or ${isOtherCheck}',
     },
     {
       title: 'a paused monitor stays scheduled',
@@ -26,8 +26,8 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'the error of the old URL is shown for the new one',
-      find: 'last_error: sql`case when ${isReset} then null else last_error end`,',
-      replace: 'last_error: sql`last_error`,',
+      find: 'last_error: sql<string>`case when ${isReset} then null else last_error end`,',
+      replace: 'last_error: sql<string>`last_error`,',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/after-reset.ts', tests: updateMonitor }, [
@@ -63,6 +63,16 @@ export const resourceFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.list.ts', tests: ['test/monitoring/monitors/list-monitors.test.ts'] }, [
+    {
+      title: 'a search depends on the case of letters in names',
+      find: 'position(lower(${given.search}) in searched_name)',
+      replace: 'position(lower(${given.search}) in friendly_name)',
+    },
+    {
+      title: 'a search depends on the case of letters in URLs',
+      find: 'position(lower(${given.search}) in searched_url)',
+      replace: 'position(lower(${given.search}) in url)',
+    },
     { title: 'the filter by status is ignored', find: 'or status = ${given.status})', replace: 'or status is not null)' },
   ]),
   ...faultsIn({ file: 'src/monitoring/providers/providers.handlers.ts', tests: updateProvider }, [
