@@ -24,6 +24,11 @@ export function convertTemporaryError(error: unknown, availability?: Availabilit
   return new RetryLaterError('unavailable', unavailableDetail, 2, { cause: error });
 }
 
+/** Whether the transaction was rolled back because of a conflict with another one, such as a deadlock (SQLSTATE class 40). */
+export function isConflict(error: unknown): boolean {
+  return hasCode(error, /^40...$/);
+}
+
 const unavailableDetail = 'The database is unavailable. Retry in 2 seconds.';
 
 /** There is no cause, because the outage is logged once and not with every request. */

@@ -5,15 +5,15 @@ import { inTurn } from './turns.ts';
 export interface Portion {
   /** The size of a piece. The parser cannot be stopped within it. */
   bytes: number;
-  /** Whether a piece waits for a turn, which all connections share. */
+  /** Whether a piece waits for a turn of the user. */
   inTurn: boolean;
 }
 
 /**
  * Hands what a socket receives to its parser in small pieces: those that `portion` asks for, or everything if it is undefined.
- * Nothing more is read until they are parsed, or while the socket is paused.
+ * Nothing more is read until they are parsed, or while the socket is paused. The work counts as that of the user.
  */
-export function feedInPieces(socket: Socket, portion: () => Portion | undefined) {
+export function feedInPieces(socket: Socket, userId: number, portion: () => Portion | undefined) {
   const push = socket.push.bind(socket);
   const read = socket._read.bind(socket);
   const waiting: (Buffer | null)[] = [];
@@ -25,7 +25,7 @@ export function feedInPieces(socket: Socket, portion: () => Portion | undefined)
   const feed = async () => {
     if (isFeeding) return;
     isFeeding = true;
-    while (waiting.length > 0 && !socket.destroyed && !socket.isPaused()) await inTurn('parsing', pushNext);
+    while (waiting.length > 0 && !socket.destroyed && !socket.isPaused()) await inTurn('parsing', userId, pushNext);
     isFeeding = false;
   };
   socket.on('resume', () => void feed());

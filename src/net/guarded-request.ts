@@ -9,6 +9,8 @@ import { NetworkError, toNetworkError } from './network-error.ts';
 import { type Net, resolveHost } from './resolve.ts';
 
 export interface GuardedRequest {
+  /** Whose check it is. The users share the time equally that it takes to parse responses. Alerts are sent on behalf of none. */
+  userId?: number;
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
@@ -55,9 +57,20 @@ export async function guardedRequest(address: string, options: GuardedRequest, n
 }
 
 async function follow(address: string, options: GuardedRequest, net: Net, deadline: Deadline): Promise<GuardedResponse> {
-  const { method = 'GET', headers = {}, body, verifiesTls, maxBytes, maxRedirects, endsWithHead, keepsCookies, onResponse } = options;
+  const {
+    userId = 0,
+    method = 'GET',
+    headers = {},
+    body,
+    verifiesTls,
+    maxBytes,
+    maxRedirects,
+    endsWithHead,
+    keepsCookies,
+    onResponse,
+  } = options;
   const url = usableUrl(URL.parse(address), 'protocol', 'the URL');
-  let hop: Hop = { url, method, headers: lowerCased(headers), body, verifiesTls, onCertificate: options.onCertificate };
+  let hop: Hop = { url, userId, method, headers: lowerCased(headers), body, verifiesTls, onCertificate: options.onCertificate };
   let cookies: Cookies | undefined;
   for (let redirects = 0; ; redirects++) {
     let target: URL | undefined;

@@ -14,6 +14,7 @@ export interface Hop extends Omit<ConnectionOptions, 'protocol'> {
   /** With names in lower case. */
   headers: Record<string, string>;
   body: string | Buffer | undefined;
+  userId: number;
 }
 
 export interface Head {
@@ -23,6 +24,8 @@ export interface Head {
 
 export interface Response extends Head {
   body: Buffer;
+  /** Whether more of the body was wanted, but too many bytes had arrived for it. */
+  isCut: boolean;
 }
 
 export interface Limits {
@@ -52,7 +55,7 @@ export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { dead
     isChunked = head.headers['transfer-encoding'] !== undefined;
     return bytesWanted(head);
   };
-  feedInPieces(connection.socket, () => (hasHead ? (isChunked ? chunkedPortion : undefined) : headPortion));
+  feedInPieces(connection.socket, hop.userId, () => (hasHead ? (isChunked ? chunkedPortion : undefined) : headPortion));
   try {
     const request = http.request({
       createConnection: () => connection.socket,
@@ -90,10 +93,10 @@ function receive(request: ClientRequest, bytesWanted: (head: Head) => number): P
       const { statusCode: status = 0, headers } = response;
       if (status < 100) return reject(invalidResponse());
       const max = bytesWanted({ status, headers });
-      if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0) });
+      if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0), isCut: false });
       const body = new BodyBuffer(max);
-      const finish = () => resolve({ status, headers, body: body.bytes() });
-      response.once('end', finish);
+      const finish = (isCut: boolean) => resolve({ status, headers, body: body.bytes(), isCut });
+      response.once('end', () => finish(false));
       collect(response, body, () => response.socket.bytesRead - body.size > maxOtherBytes, finish);
     });
   });
@@ -103,12 +106,12 @@ function receive(request: ClientRequest, bytesWanted: (head: Head) => number): P
  * Collects what is wanted of a body, and then finishes, also if too much has arrived for it: the frames of tiny chunks can be
  * several times as long as the body.
  */
-export function collect(stream: Readable, body: BodyBuffer, isTooMuch: () => boolean, finish: () => void) {
+export function collect(stream: Readable, body: BodyBuffer, isTooMuch: () => boolean, finish: (isCut: boolean) => void) {
   stream.on('data', (chunk: Buffer) => {
     body.add(chunk);
     if (!body.isFull && !isTooMuch()) return;
     stream.pause();
-    finish();
+    finish(!body.isFull);
   });
 }
 

@@ -39,7 +39,7 @@ const portion = { bytes: 1024, inTurn: true };
 export async function exchangeHttp2(hop: Hop, addresses: LookupAddress[], { deadline, bytesWanted }: Limits): Promise<Response> {
   const connection = new Connection(hop.url, addresses, { ...hop, protocol: 'h2' });
   const { socket } = connection;
-  feedInPieces(socket, () => portion);
+  feedInPieces(socket, hop.userId, () => portion);
   const meter = new Meter(socket);
   const session = connect(hop.url.origin, { createConnection: () => meter, ...limits });
   let hasHead = false;
@@ -84,14 +84,14 @@ function receive(
     });
     stream.once('response', ({ ':status': status = 0, ...headers }) => {
       const max = bytesWanted({ status, headers });
-      if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0) });
+      if (max === 0) return resolve({ status, headers, body: Buffer.alloc(0), isCut: false });
       const body = new BodyBuffer(max);
       meter.body = body;
-      const finish = () => resolve({ status, headers, body: body.bytes() });
+      const finish = (isCut: boolean) => resolve({ status, headers, body: body.bytes(), isCut });
       // The length is that of the body of a GET request. Other responses have none.
       const length = hop.method === 'HEAD' || status === 304 ? 0 : Number(headers['content-length'] ?? 0);
       // A stream also ends if the server cancels it.
-      stream.once('end', () => (stream.rstCode === 0 && body.size >= length ? finish() : reject(closedEarly())));
+      stream.once('end', () => (stream.rstCode === 0 && body.size >= length ? finish(false) : reject(closedEarly())));
       collect(stream, body, () => meter.otherBytes > maxOtherBytes, finish);
     });
     stream.once('close', () => reject(closedEarly()));

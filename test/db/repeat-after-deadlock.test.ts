@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { convertTemporaryError } from '../../src/db/availability.ts';
 import { repeatAfterDeadlock } from '../../src/db/repeat-after-deadlock.ts';
 import { RetryLaterError } from '../../src/errors.ts';
 
@@ -12,9 +13,11 @@ function failing(times: number, error: Error) {
   return { work, calls: () => calls };
 }
 
-const deadlock = new RetryLaterError('unavailable', 'deadlock', 1);
+const withCode = (code: string) => Object.assign(new Error('from the database'), { code });
+const temporary = (code: string) => convertTemporaryError(withCode(code)) as Error;
+const deadlock = temporary('40P01');
 
-test('work that fails temporarily is tried five times', async () => {
+test('work that ends in a deadlock is tried five times', async () => {
   const recovers = failing(4, deadlock);
   expect([await repeatAfterDeadlock(recovers.work), recovers.calls()]).toEqual(['done', 5]);
   const fails = failing(5, deadlock);
@@ -22,8 +25,19 @@ test('work that fails temporarily is tried five times', async () => {
   expect(fails.calls()).toBe(5);
 });
 
-test('any other error is not repeated', async () => {
-  const fails = failing(1, new Error('broken'));
-  await expect(repeatAfterDeadlock(fails.work)).rejects.toThrow('broken');
+test('a deadlock is recognized before it is converted', async () => {
+  const recovers = failing(1, withCode('40P01'));
+  expect([await repeatAfterDeadlock(recovers.work), recovers.calls()]).toEqual(['done', 2]);
+});
+
+test.each([
+  ['a statement that timed out', temporary('57014')],
+  ['a full disk', temporary('53100')],
+  ['a lost connection', temporary('08006')],
+  ['too many requests at once', new RetryLaterError('unavailable', 'Too many requests at once.', 2)],
+  ['an internal error', new Error('broken')],
+])('%s is not repeated', async (_, error) => {
+  const fails = failing(1, error);
+  await expect(repeatAfterDeadlock(fails.work)).rejects.toBe(error);
   expect(fails.calls()).toBe(1);
 });

@@ -18,7 +18,7 @@ async function receive(bytes: Buffer, portion: () => Portion | undefined) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   opened.push(server, { close: () => socket.destroy() });
   const pieces: Buffer[] = [];
-  feedInPieces(socket, portion);
+  feedInPieces(socket, 1, portion);
   socket.on('data', (piece) => pieces.push(piece));
   return { socket, pieces };
 }
@@ -49,7 +49,7 @@ test('nothing more is read while pieces wait for a turn', async () => {
   // This piece is never done before the next one of the socket, because it takes turns with it.
   let mostRead = 0;
   while (!socket.readableEnded) {
-    await inTurn('parsing', () => {
+    await inTurn('parsing', 1, () => {
       mostRead = Math.max(mostRead, read(socket) - 1000 * pieces.length);
     });
     await nextTurn();
@@ -69,7 +69,7 @@ test('a paused socket gets no piece and reads nothing more, until it is resumed'
     if (pieces.length % 100 === 0) for (let reactions = 0; reactions < 10; reactions++) await Promise.resolve();
     socket.pause();
     const [count, bytesRead] = [pieces.length, read(socket)];
-    void inTurn('parsing', async () => {
+    void inTurn('parsing', 1, async () => {
       for (let turn = 0; turn < 3; turn++) await nextTurn();
       expect([pieces.length, read(socket)]).toEqual([count, bytesRead]);
       paused++;
@@ -90,7 +90,7 @@ test('pieces do not wait for all searches that came before them', async () => {
     if (pieces.length === 10) searchedBefore = searched;
     if (pieces.length > 1) return;
     for (let index = 0; index < 1000; index++) {
-      void inTurn('searching', () => {
+      void inTurn('searching', 1, () => {
         nowMs += 5;
         searched++;
       });
@@ -107,6 +107,6 @@ test('a socket that was destroyed gets no further piece', async () => {
     if (pieces.length === 5) socket.destroy();
   });
   await once(socket, 'close');
-  await inTurn('parsing', () => {});
+  await inTurn('parsing', 1, () => {});
   expect(pieces).toHaveLength(5);
 });

@@ -13,15 +13,15 @@ function startClock() {
 }
 
 test('returns the result of the work, or its error', async () => {
-  expect(await inTurn('searching', () => 5)).toBe(5);
-  await expect(inTurn('searching', () => JSON.parse('{'))).rejects.toThrow(SyntaxError);
+  expect(await inTurn('searching', 1, () => 5)).toBe(5);
+  await expect(inTurn('searching', 1, () => JSON.parse('{'))).rejects.toThrow(SyntaxError);
 });
 
 test('the work of many callers is done in order, and takes no more than its share of each turn', async () => {
   const work = startClock();
   const done: number[] = [];
   const works = Array.from({ length: 30 }, (_, index) =>
-    inTurn('searching', () => {
+    inTurn('searching', 1, () => {
       work(6);
       done.push(index);
     }),
@@ -40,8 +40,8 @@ test('the work of many callers is done in order, and takes no more than its shar
 test('work that is added by other work is done as well, once', async () => {
   let count = 0;
   const inner: Promise<void>[] = [];
-  await inTurn('searching', () => {
-    for (let index = 0; index < 3; index++) inner.push(inTurn('searching', () => void count++));
+  await inTurn('searching', 1, () => {
+    for (let index = 0; index < 3; index++) inner.push(inTurn('searching', 1, () => void count++));
   });
   await Promise.all(inner);
   expect(count).toBe(3);
@@ -53,7 +53,7 @@ test('the pieces of one caller are done in one turn while there is time, and wha
   let isDone = false;
   const run = async () => {
     for (let index = 0; index < 3; index++) {
-      await inTurn('parsing', () => {
+      await inTurn('parsing', 1, () => {
         events.push('piece');
         process.nextTick(() => events.push('tick'));
       });
@@ -73,7 +73,7 @@ test('callers take turns', async () => {
   startClock();
   const order: string[] = [];
   const add = async (name: string) => {
-    for (let index = 0; index < 3; index++) await inTurn('parsing', () => void order.push(name));
+    for (let index = 0; index < 3; index++) await inTurn('parsing', 1, () => void order.push(name));
   };
   await Promise.all([add('a'), add('b')]);
   expect(order.join('')).toBe('ababab');
@@ -90,7 +90,7 @@ test.each([
     const work = startClock();
     let [searchedMs, parsedMs, most] = [0, 0, Number.NEGATIVE_INFINITY];
     const searches = Array.from({ length: 400 }, () =>
-      inTurn('searching', () => {
+      inTurn('searching', 1, () => {
         work(searchingMs);
         searchedMs += searchingMs;
       }),
@@ -98,7 +98,7 @@ test.each([
     await searches[99]; // An idle queue may not save its time for later, nor lose what it would get from now on.
     const startedMs = searchedMs;
     for (let index = 0; index < 60; index++) {
-      await inTurn('parsing', () => {
+      await inTurn('parsing', 1, () => {
         most = Math.max(most, searchedMs - startedMs - parsedMs);
         work(parsingMs);
         parsedMs += parsingMs;
@@ -109,3 +109,51 @@ test.each([
     await Promise.all(searches);
   },
 );
+
+test('the users share the time equally, however many callers one of them has, and however long their pieces take', async () => {
+  const work = startClock();
+  let [heavyMs, heavyBefore, lightMs, isDone] = [0, Number.NaN, 0, false];
+  const callHeavily = async () => {
+    while (!isDone) {
+      await inTurn('parsing', 1, () => {
+        work(5);
+        heavyMs += 5;
+      });
+    }
+  };
+  const heavy = Array.from({ length: 300 }, callHeavily);
+  await inTurn('parsing', 1, () => {}); // By now, all of them have had their turn.
+  const startedMs = heavyMs;
+  for (let index = 0; index < 100; index++) {
+    await inTurn('parsing', 2, () => {
+      heavyBefore = heavyMs - startedMs;
+      work(1);
+      lightMs += 1;
+    });
+  }
+  isDone = true;
+  await Promise.all(heavy);
+  expect(startedMs).toBeGreaterThanOrEqual(300 * 5);
+  expect(lightMs).toBe(100);
+  expect(heavyBefore).toBeGreaterThanOrEqual(90);
+  expect(heavyBefore).toBeLessThanOrEqual(110);
+});
+
+test('a user who had nothing to do gets no more time than the others afterwards', async () => {
+  const work = startClock();
+  const done: number[] = [];
+  const add = async (userId: number, count: number) => {
+    for (let index = 0; index < count; index++) {
+      await inTurn('parsing', userId, () => {
+        work(3);
+        done.push(userId);
+      });
+    }
+  };
+  const first = add(1, 40);
+  await add(2, 1);
+  done.length = 0;
+  await Promise.all([first, add(3, 20)]);
+  expect(done.slice(0, 20).filter((userId) => userId === 3).length).toBeGreaterThanOrEqual(9);
+  expect(done.slice(0, 20).filter((userId) => userId === 3).length).toBeLessThanOrEqual(11);
+});

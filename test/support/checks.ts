@@ -1,8 +1,10 @@
-import type { StoredOptions } from '../../src/monitoring/checks/check.ts';
+import type { CheckTarget, StoredOptions } from '../../src/monitoring/checks/check.ts';
+import { heartbeatCheck } from '../../src/monitoring/checks/heartbeat/heartbeat.check.ts';
 import { httpCheck } from '../../src/monitoring/checks/http/http.check.ts';
 import { httpOptions } from '../../src/monitoring/checks/http/http.options.ts';
 import { pingCheck } from '../../src/monitoring/checks/ping/ping.check.ts';
 import { tcpCheck } from '../../src/monitoring/checks/tcp/tcp.check.ts';
+import { parseRanges } from '../../src/net/addresses.ts';
 import { Pinger } from '../../src/net/ping.ts';
 import type { Net } from '../../src/net/resolve.ts';
 import { testCipher } from './cipher.ts';
@@ -32,4 +34,9 @@ export function checkPing(url: string, net: Net, pinger: Pinger, timeoutSeconds 
 
 export function checkTcp(url: string, net: Net, timeoutSeconds = 10) {
   return tcpCheck.run({ ...plainTarget, url, timeoutSeconds }, { net, pinger: noPinger, cipher: testCipher });
+}
+
+export function checkHeartbeat(target: Partial<CheckTarget> = {}) {
+  const net = { allow: parseRanges([]) };
+  return heartbeatCheck.run({ ...plainTarget, url: '', ...target }, { net, pinger: noPinger, cipher: testCipher });
 }

@@ -199,7 +199,7 @@ export class Engine {
     const claimedMs = performance.now();
     for (const claim of claims) this.#running.set(claim, claimedMs);
     // A turn is shared with other work, which must not become the parent of what is traced here.
-    await Promise.all(claims.map((claim) => inTurn('starting', () => outsideTrace(() => this.#startCheck(claim)))));
+    await Promise.all(claims.map((claim) => inTurn('starting', claim.userId, () => outsideTrace(() => this.#startCheck(claim)))));
   }
 
   #startCheck(claim: Claim) {

@@ -54,9 +54,10 @@ export interface ReleasedClaim {
 
 /**
  * Whether the failure becomes the last_error of the monitor: if there is no result to show yet, or if the last one is outdated.
- * A short local failure leaves the result of the last check alone.
+ * A short local failure leaves the result of the last check alone. A passive monitor that is down needs no check, but the reason why it
+ * is down, for the incident that opens after its maintenance.
  */
-const showsFailure = sql<boolean>`(r.reason is not null and (r.since is not null or m.status = 'pending' and m.failures = 0
+const showsFailure = sql<boolean>`(r.reason is not null and (m.grace_seconds is null or m.status <> 'down') and (r.since is not null or m.status = 'pending' and m.failures = 0
   or m.last_checked_at < app_now() - (m.interval_seconds + 60) * interval '1 second'))`;
 /** Without a network, the time at which that began stays, although other processes may have noticed it later. */
 const isKnown = sql<boolean>`(m.last_error like 'not checked since %: ' || r.reason)`;

@@ -86,8 +86,8 @@ export interface TargetChange {
  *
  * If the target changes, or the monitor is paused or resumed, earlier results are no longer valid: the status is reset, the next
  * check is scheduled again, and a running one loses its claim. The start and the end of a maintenance end the failures that have been
- * counted. At the start, a running check loses its claim as well, because it could open an incident. `afterReset` must follow in the same
- * transaction.
+ * counted. A running check loses its claim as well, because it could open an incident, or count a failure from before. `afterReset` must
+ * follow in the same transaction.
  */
 export const updateMonitor = prepare((given: WriteCondition & Partial<TargetChange & MonitorSettings>) =>
   update(given)
@@ -110,7 +110,7 @@ export const updateMonitors = prepare((given: { ids: number[] } & Pick<Partial<M
   const no = sql<boolean>`false`;
   return tables<typeof MonitorEntity>()
     .updateTable('monitors')
-    .set({ ...changed, ...effects({ ...changed, ...kept }, { isOtherTarget: no, isOtherCheck: no, isOtherPeriod: no }) })
+    .set({ ...changed, ...effects({ ...changed, ...kept }, { isOtherTarget: no, isOtherServer: no, isOtherCheck: no, isOtherPeriod: no }) })
     .where('id', '=', anyOf(given.ids))
     .where(
       sql<boolean>`(${changed.is_active}, ${ifInFuture(changed.maintenance_until)})
@@ -127,6 +127,8 @@ function ifInFuture(time: unknown) {
 function update(given: Partial<MonitorSettings & Pick<TargetChange, 'keepStatus'>>) {
   const changed = setGiven<Partial<MonitorSettings>>(MonitorEntity, given, changeable);
   const isOtherTarget = sql<boolean>`(${changed.url}, ${changed.type}) is distinct from (url, type)`;
+  // Two paths of a server have the same certificate.
+  const isOtherServer = sql<boolean>`(${originOf(changed.url)}, ${changed.type}) is distinct from (${originOf(sql.ref('url'))}, type)`;
   // Long options are not read if none are given.
   const isOtherCheck = sql<boolean>`(${isGiven(given.settings)}
     and ${judgedBy(changed.settings, given.keepStatus)} is distinct from ${judgedBy(sql.ref('settings'), given.keepStatus)})`;
@@ -134,39 +136,45 @@ function update(given: Partial<MonitorSettings & Pick<TargetChange, 'keepStatus'
   return updateTable(MonitorEntity).set({
     ...changed,
     settings: sql`${changed.settings}`, // JSON text becomes a value of the column's type.
-    ...effects(changed, { isOtherTarget, isOtherCheck, isOtherPeriod }),
+    ...effects(changed, { isOtherTarget, isOtherServer, isOtherCheck, isOtherPeriod }),
   });
 }
 
 type Changed = Partial<Record<'is_active' | 'maintenance_until' | 'interval_seconds' | 'grace_seconds', RawBuilder<unknown>>>;
 
+type Differences = Record<'isOtherTarget' | 'isOtherServer' | 'isOtherCheck' | 'isOtherPeriod', RawBuilder<boolean>>;
+
 /** What follows from a change, besides the columns that are given. */
-function effects(
-  changed: Changed,
-  { isOtherTarget, isOtherCheck, isOtherPeriod }: Record<'isOtherTarget' | 'isOtherCheck' | 'isOtherPeriod', RawBuilder<boolean>>,
-) {
+function effects(changed: Changed, { isOtherTarget, isOtherServer, isOtherCheck, isOtherPeriod }: Differences) {
   const isReset = sql<boolean>`(${isOtherTarget} or ${isOtherCheck} or ${changed.is_active} <> is_active)`;
   const willBeInMaintenance = sql<boolean>`(${changed.maintenance_until} > app_now() is true)`;
   const wasInMaintenance = sql<boolean>`(maintenance_until > app_now() is true)`;
-  const startsMaintenance = sql<boolean>`(${willBeInMaintenance} and not ${wasInMaintenance})`;
-  const isRescheduled = sql<boolean>`(${isReset} or ${isOtherPeriod} or ${startsMaintenance})`;
+  const changesMaintenance = sql<boolean>`(${willBeInMaintenance} <> ${wasInMaintenance})`;
+  const losesClaim = sql<boolean>`(${isReset} or ${isOtherPeriod} or ${changesMaintenance})`;
   /** A passive monitor that is down waits for a heartbeat. Its next check is when its maintenance ends. */
   const waits = sql<boolean>`(not ${isReset} and is_active and status = 'down' and grace_seconds is not null)`;
   const endOfWait = sql<Date>`case when ${changed.maintenance_until} is distinct from maintenance_until
     then greatest(${changed.maintenance_until}, app_now()) else next_check_at end`;
+  const firstCheck = firstCheckAt(changed.interval_seconds, changed.grace_seconds);
+  // What was scheduled is the end of the lease while a check runs.
+  const due = sql<Date>`case when claim_token is null then next_check_at else app_now() end`;
+  const addedSeconds = sql<number>`(${changed.interval_seconds}::integer + coalesce(${changed.grace_seconds}::integer, 0)
+    - interval_seconds - coalesce(grace_seconds, 0))`;
+  // A passive monitor still waits since its last heartbeat. A shorter period begins now, so that it is not over at once.
+  const endOfPeriod = sql<Date>`greatest(${due} + ${addedSeconds} * interval '1 second', least(${due}, ${firstCheck}))`;
   return {
     ...newVersion,
     status: sql<'pending' | 'paused'>`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
     last_error: sql<string>`case when ${isReset} then null else last_error end`,
-    failures: sql<number>`case when ${isReset} or ${willBeInMaintenance} <> ${wasInMaintenance} then 0 else failures end`,
-    tls_expires_at: sql<Date>`case when ${isOtherTarget} then null else tls_expires_at end`,
-    tls_warnings: sql<number>`case when ${isOtherTarget} then 0 else tls_warnings end`,
-    tls_warned_expiry: sql<Date>`case when ${isOtherTarget} then null else tls_warned_expiry end`,
-    tls_warned_at: sql<Date>`case when ${isOtherTarget} then null else tls_warned_at end`,
+    failures: sql<number>`case when ${isReset} or ${changesMaintenance} then 0 else failures end`,
+    tls_expires_at: sql<Date>`case when ${isOtherServer} then null else tls_expires_at end`,
+    tls_warnings: sql<number>`case when ${isOtherServer} then 0 else tls_warnings end`,
+    tls_warned_expiry: sql<Date>`case when ${isOtherServer} then null else tls_warned_expiry end`,
+    tls_warned_at: sql<Date>`case when ${isOtherServer} then null else tls_warned_at end`,
     state_version: sql<number>`case when ${isReset} then state_version + 1 else state_version end`,
-    next_check_at: sql<Date>`case when ${waits} then ${endOfWait}
-      when not ${isRescheduled} then next_check_at when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,
-    claim_token: sql<number>`case when ${isRescheduled} then null else claim_token end`,
+    next_check_at: sql<Date>`case when ${waits} then ${endOfWait} when not ${losesClaim} then next_check_at
+      when not ${changed.is_active} then null when ${isReset} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck} else ${endOfPeriod} end`,
+    claim_token: sql<number>`case when ${losesClaim} then null else claim_token end`,
   };
 }
 
@@ -204,6 +212,10 @@ function setTags(tags: RawBuilder<unknown>, ids: number[]) {
     .set({ tags: sql`${tags}`, ...newVersion })
     .where('id', '=', anyOf(ids))
     .returning(['id', sql<number>`cardinality(tags)`.as('tagCount')]);
+}
+
+function originOf(url: unknown) {
+  return sql`substring(${url} from '^[^/?#]*//[^/?#]*')`;
 }
 
 /** The options of a check without those that keep the status. */

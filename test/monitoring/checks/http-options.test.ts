@@ -449,6 +449,26 @@ describe('a compressed body', () => {
   });
 });
 
+describe('a body whose pieces are so small that it is not read to its end', () => {
+  const cut = down('the body was sent in pieces that are too small, and was not read to its end');
+  beforeAll(() => {
+    const chunks = `${'1\r\ny\r\n'.repeat(10_000)}4\r\nearl\r\n${'1\r\ny\r\n'.repeat(100_000)}4\r\nlate\r\n0\r\n\r\n`;
+    target.script = (_, response) => void response.socket?.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+  });
+
+  test.each([
+    ['contains a text at its beginning', { body_contains: 'earl' }, up],
+    ['may contain a text', { body_contains: 'late' }, cut],
+    ['contains a text at its beginning that it must not contain', { body_not_contains: 'earl' }, down('the body contains "earl"')],
+    ['may contain a text that it must not contain', { body_not_contains: 'late' }, cut],
+    ['contains a text at its beginning, and may contain another', { body_contains: 'earl', body_not_contains: 'late' }, cut],
+    ['is expected to be JSON', { json: { pointer: '', equals: 1 } }, cut],
+    ['is not searched', {}, up],
+  ])('%s', async (_, options, expected) => {
+    expect(await checkHttp(target.url, net, options)).toEqual(expected);
+  });
+});
+
 describe('verify_tls', () => {
   let unknown: Authority;
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
 import { assignProvider, readAlertKinds, readIncidents, readMonitor } from '../heartbeats/heartbeat-monitors.ts';
-import { claimOf, makeOverdue, succeeded } from './due-monitors.ts';
+import { claimOf, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -177,14 +177,55 @@ test('a target that recovers during it or in the first check afterwards causes n
   expect(await alerts()).toEqual([]);
 });
 
-test('a check that was running when it ended opens no incident, and the next one does', async () => {
+test('a check that was running when its time passed opens no incident, and the next one does', async () => {
   await setMaintenance(3600);
   const claimed = await claim();
-  await setMaintenance(null);
+  await passMaintenance();
   expect(await record(claimed, false)).toBe(1);
   expect(await readIncidents(user, monitor)).toEqual([]);
   await check('-');
   expect(await readIncidents(user, monitor)).toHaveLength(1);
+});
+
+test.each([1, 2])(
+  'a check that was running when it was ended early is repeated, and its failure does not count: of %i',
+  async (failures) => {
+    await user.api.put(monitor.path, { json: { confirmations: 1 } });
+    await check('+');
+    await setMaintenance(3600);
+    await check('-'.repeat(failures));
+    const claimed = await claim();
+    await setMaintenance(null);
+    expect(await service.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([expect.closeTo(0, -1)]);
+    expect(await record(claimed, false)).toBe(0);
+    expect(await readIncidents(user, monitor)).toEqual([]);
+    await check('-');
+    // After two failures it is down. Then nothing has to be confirmed.
+    expect(await readIncidents(user, monitor)).toHaveLength(failures - 1);
+    await check('-');
+    expect(await readIncidents(user, monitor)).toHaveLength(1);
+  },
+);
+
+test('its start and its end keep the time of the next check', async () => {
+  await check('+');
+  await service.database.asEngine((em) => makeOverdue(em, user.id, '-50 seconds'));
+  await setMaintenance(3600);
+  const atStart = await service.database.asEngine((em) => secondsUntilDue(em, user.id));
+  await setMaintenance(null);
+  const atEnd = await service.database.asEngine((em) => secondsUntilDue(em, user.id));
+  for (const [seconds] of [atStart, atEnd]) {
+    expect(seconds).toBeGreaterThan(20);
+    expect(seconds).toBeLessThanOrEqual(50);
+  }
+});
+
+test('a paused monitor has no check after its start and its end', async () => {
+  await user.api.put(monitor.path, { json: { is_active: false } });
+  await setMaintenance(3600);
+  expect(await service.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
+  await setMaintenance(null);
+  expect(await service.database.asEngine((em) => secondsUntilDue(em, user.id))).toEqual([null]);
 });
 
 test('it can be extended without ending in between', async () => {

@@ -250,6 +250,20 @@ describe('warnings', () => {
   });
 
   test.each([
+    ['another path', 'https://shop.example/other', true],
+    ['another port', 'https://shop.example:8443/', false],
+    ['http', 'http://shop.example/', false],
+  ])('a url with %s keeps the warnings of its server: %s, %s', async (_, url, keeps) => {
+    await user.api.put(monitor.path, { json: { url: 'https://shop.example/first?a=1' } });
+    await check(inDays(5));
+    const { tls_expires_at } = await readMonitor(user, monitor);
+    await user.api.put(monitor.path, { json: { url } });
+    expect(await readMonitor(user, monitor)).toMatchObject({ status: 'pending', tls_expires_at: keeps ? tls_expires_at : null });
+    await check(inDays(5));
+    expect(await warnings()).toHaveLength(keeps ? 1 : 2);
+  });
+
+  test.each([
     ['later', 6],
     ['sooner', 3],
   ])('another url causes one at once, also if its certificate expires %s', async (_, days) => {

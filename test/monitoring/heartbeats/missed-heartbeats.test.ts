@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { commands } from '../../../src/commands/registry.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
+import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { NoNetwork } from '../../../src/monitoring/engine/connectivity.ts';
 import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { releaseClaims, spreadOverdue } from '../../../src/monitoring/engine/release.ts';
+import { checkHeartbeat } from '../../support/checks.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { wakeAll } from '../../support/wake.ts';
 import { claimOf, makeOverdue, secondsUntilDue } from '../engine/due-monitors.ts';
@@ -76,18 +78,66 @@ test('a new monitor waits for the interval and the grace period before it is che
   expect(seconds).toBeLessThanOrEqual(330);
 });
 
-test.each([
-  ['the interval', { interval: 1800 }, 1860],
-  ['the grace period', { heartbeat: { grace_seconds: 600 } }, 660],
-  ['whether it is active', { is_active: true }, 120],
-])('a change of %s begins a new wait', async (_, json, wait) => {
+/** Expects that the wait ends in so many seconds. The test may be slow, but not by half a minute. */
+async function expectWait(seconds: number) {
+  const untilEnd = await untilDue(idle, user);
+  expect(untilEnd).toBeGreaterThan(seconds - 30);
+  expect(untilEnd).toBeLessThanOrEqual(seconds);
+}
+
+test('a monitor that is resumed begins a new wait', async () => {
   user = await idle.createUser();
-  const monitor = await createHeartbeat(user, 'is_active' in json ? { is_active: false } : {});
-  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-5 seconds'));
+  const monitor = await createHeartbeat(user, { is_active: false });
+  expect((await user.api.put(monitor.path, { json: { is_active: true } })).status).toBe(200);
+  await expectWait(120);
+});
+
+test.each([
+  ['a longer interval', 5, { interval: 1800 }, 5 + 1740],
+  ['a longer grace period', 5, { heartbeat: { grace_seconds: 600 } }, 5 + 540],
+  ['a longer interval with a shorter grace period', 3600, { interval: 3700, heartbeat: { grace_seconds: 0 } }, 3600 + 40],
+])('%s counts from the last heartbeat', async (_, untilEnd, json, wait) => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: untilEnd === 5 ? 60 : 3600 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, `-${untilEnd} seconds`));
   expect((await user.api.put(monitor.path, { json })).status).toBe(200);
-  const seconds = await untilDue(idle, user);
-  expect(seconds).toBeGreaterThan(wait - 30);
-  expect(seconds).toBeLessThanOrEqual(wait);
+  await expectWait(wait);
+});
+
+test('a shorter period that would be over begins now, but never ends later than the one before', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 86_400 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-40000 seconds'));
+  await user.api.put(monitor.path, { json: { interval: 7200 } });
+  await expectWait(7260);
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-60 seconds'));
+  await user.api.put(monitor.path, { json: { interval: 3600 } });
+  await expectWait(60);
+});
+
+test.each(['PUT', 'bulk'])('the start and the end of a maintenance do not change the end of the wait: %s', async (way) => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 86_400 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id, '-3600 seconds'));
+  const { maintenance_until: until } = maintenance();
+  const send = (json: object, bulk: object) =>
+    way === 'PUT' ? user.api.put(monitor.path, { json }) : user.api.post('/api/monitors/bulk', { json: { ids: [monitor.id], ...bulk } });
+  expect((await send({ maintenance_until: until }, { action: 'start_maintenance', until })).status).toBe(200);
+  await expectWait(3600);
+  expect((await send({ maintenance_until: null }, { action: 'end_maintenance' })).status).toBe(200);
+  await expectWait(3600);
+});
+
+test('a monitor that is claimed when a maintenance starts is checked in the maintenance', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 86_400 });
+  await idle.database.asEngine((em) => makeOverdue(em, user.id));
+  const [claim] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+  expect(claim?.rules.isInMaintenance).toBe(false);
+  await user.api.put(monitor.path, { json: maintenance() });
+  expect(await untilDue(idle, user)).toBeLessThanOrEqual(0);
+  const [again] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+  expect(again?.rules.isInMaintenance).toBe(true);
 });
 
 test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }])('a change of %j keeps the end of the wait', async (json) => {
@@ -243,6 +293,27 @@ test('a monitor that was due without a network waits for a whole period', async 
   await idle.database.engineTransaction((query) => releaseClaims(query, [{ claim, failure: new NoNetwork(undefined) }], 10));
   expect(await untilDue(idle, user)).toBeGreaterThan(3600);
   expect(await readMonitor(user, monitor)).toMatchObject({ status: 'pending' });
+});
+
+test('a time without a network does not become the cause of the incident that opens after a maintenance', async () => {
+  user = await idle.createUser();
+  const monitor = await createHeartbeat(user, { interval: 86_400, ...maintenance() });
+  await idle.anonymous.post(`${monitor.receiver}/fail`);
+  await user.api.put(monitor.path, { json: { maintenance_until: null } });
+  const claim = async () => {
+    await idle.database.asEngine((em) => makeOverdue(em, user.id));
+    const [claimed] = await idle.database.asEngine((em) => claimOf(em, user.id, 1));
+    if (!claimed) throw new Error('The monitor was not claimed.');
+    return claimed;
+  };
+  const lost = await claim();
+  await idle.database.engineTransaction((query) => releaseClaims(query, [{ claim: lost, failure: new NoNetwork(new Date()) }], 10));
+  const found = await claim();
+  const result = await checkHeartbeat(found);
+  if (result instanceof LocalFailure) throw result;
+  await idle.database.engineTransaction((query) => recordResults(query, [{ claim: found, result, startedMs: performance.now() }]));
+  expect(await readIncidents(user, monitor)).toMatchObject([{ cause: 'the job reported a failure' }]);
+  expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'the job reported a failure' });
 });
 
 test('the monitors of a resumed user wait for a whole period', async () => {

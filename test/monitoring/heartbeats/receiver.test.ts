@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { repeatAfterDeadlock } from '../../../src/db/repeat-after-deadlock.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
-import { RetryLaterError } from '../../../src/errors.ts';
 import { hashToken } from '../../../src/monitoring/checks/heartbeat/heartbeat.options.ts';
 import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { HeartbeatReceiver } from '../../../src/monitoring/heartbeats/receiver.ts';
@@ -123,7 +122,7 @@ test('heartbeats and failures of many monitors that arrive at once through HTTP 
 
 test('repeats the transaction after a deadlock, and counts each heartbeat once', async () => {
   const monitor = await createHeartbeat(user);
-  const receiver = new HeartbeatReceiver(failingDatabase(2, new RetryLaterError('unavailable', 'injected', 1)));
+  const receiver = new HeartbeatReceiver(failingDatabase(2, Object.assign(new Error('injected'), { code: '40P01' })));
   expect(await receiver.receive(heartbeatOf(monitor))).toBe('counted');
   expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 0 });
 });

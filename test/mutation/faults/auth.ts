@@ -235,8 +235,13 @@ export const authFaults: Fault[] = [
   ...faultsIn({ file: 'src/db/repeat-after-deadlock.ts', tests: ['test/db/repeat-after-deadlock.test.ts'] }, [
     {
       title: 'a deadlock keeps an account from being deleted',
-      find: 'if (!(error instanceof RetryLaterError) || error instanceof DatabaseOutage || attempt === maxAttempts) throw error;',
+      find: 'if (!isConflict(error) || attempt === maxAttempts) throw error;',
       replace: 'throw error;',
+    },
+    {
+      title: 'a statement that timed out is repeated',
+      find: 'if (!isConflict(error) || attempt === maxAttempts) throw error;',
+      replace: 'if (attempt === maxAttempts) throw error;',
     },
   ]),
   ...faultsIn({ file: 'src/accounts/sessions.handlers.ts', tests: ['test/accounts/change-password.test.ts'] }, [

@@ -246,6 +246,12 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/local-failures.test.ts > a short local failure'],
     },
     {
+      title: 'a time without a network becomes the cause of an incident',
+      find: "(m.grace_seconds is null or m.status <> 'down') and ",
+      replace: '',
+      tests: ['test/monitoring/heartbeats/missed-heartbeats.test.ts > does not become the cause'],
+    },
+    {
       title: 'a local failure is never shown to the owner of a new monitor',
       find: "m.status = 'pending' and m.failures = 0\n  or ",
       replace: '',
@@ -439,7 +445,7 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'all checks start in one turn of the event loop',
-      find: "inTurn('starting', () => outsideTrace(() => this.#startCheck(claim)))",
+      find: "inTurn('starting', claim.userId, () => outsideTrace(() => this.#startCheck(claim)))",
       replace: 'outsideTrace(() => this.#startCheck(claim))',
       tests: ['test/monitoring/engine/engine.test.ts > other events get their turn'],
     },

@@ -88,6 +88,11 @@ export const monitorFaults: Fault[] = [
       replace: '{}',
     },
     { title: 'a JSON pointer finds inherited properties', find: 'Object.hasOwn(value, name)', replace: 'name in value' },
+    {
+      title: 'a text that was not searched for to the end is missing or absent',
+      find: 'if (isCut && dependsOnRest)',
+      replace: 'if (isCut && !dependsOnRest)',
+    },
     { title: 'JSON of any size is parsed', find: 'if (body.length > maxJsonBytes)', replace: 'if (body.length > 1e9)' },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/text-search.ts', tests: ['test/monitoring/checks/text-search.test.ts'] }, [
@@ -133,8 +138,37 @@ export const monitorFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.writes.ts', tests: ['test/monitoring/engine/maintenance.test.ts'] }, [
     {
       title: 'a check that runs when a maintenance starts opens an incident',
-      find: '(${isReset} or ${isOtherPeriod} or ${startsMaintenance})`',
+      find: '(${isReset} or ${isOtherPeriod} or ${changesMaintenance})`',
       replace: '(${isReset} or ${isOtherPeriod})`',
+    },
+    {
+      title: 'a check that runs when a maintenance is ended early counts a failure within it',
+      find: '(${isReset} or ${isOtherPeriod} or ${changesMaintenance})`',
+      replace: '(${isReset} or ${isOtherPeriod} or ${willBeInMaintenance} and ${changesMaintenance})`',
+    },
+    {
+      title: 'a maintenance lets a heartbeat monitor forget how long it has waited',
+      find: 'when ${isReset} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck}',
+      replace: 'when ${isReset} or ${changesMaintenance} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck}',
+      tests: missedHeartbeats,
+    },
+    {
+      title: 'a change of the period lets a heartbeat monitor forget how long it has waited',
+      find: '${isOtherPeriod} and grace_seconds is null then',
+      replace: '${isOtherPeriod} then',
+      tests: missedHeartbeats,
+    },
+    {
+      title: 'a heartbeat that is overdue when a maintenance starts is waited for until the lease of its check ends',
+      find: 'case when claim_token is null then next_check_at else app_now() end`;',
+      replace: 'next_check_at`;',
+      tests: missedHeartbeats,
+    },
+    {
+      title: 'another path of a server repeats the warning of its certificate',
+      find: "return sql`substring(${url} from '^[^/?#]*//[^/?#]*')`;",
+      replace: 'return sql`${url}`;',
+      tests: tlsWarnings,
     },
     {
       title: 'a check that runs when a second maintenance starts opens an incident',
@@ -143,8 +177,8 @@ export const monitorFaults: Fault[] = [
     },
     {
       title: 'failures during a maintenance that is ended early count after it',
-      find: '${willBeInMaintenance} <> ${wasInMaintenance} then 0',
-      replace: '${startsMaintenance} then 0',
+      find: 'or ${changesMaintenance} then 0',
+      replace: 'or ${willBeInMaintenance} and ${changesMaintenance} then 0',
     },
     {
       title: 'a new name of a heartbeat monitor begins a new wait',
@@ -160,7 +194,7 @@ export const monitorFaults: Fault[] = [
     },
     {
       title: 'the certificate of a new target is not warned of if it expires before that of the old one',
-      find: '    tls_warned_expiry: sql<Date>`case when ${isOtherTarget} then null else tls_warned_expiry end`,\n',
+      find: '    tls_warned_expiry: sql<Date>`case when ${isOtherServer} then null else tls_warned_expiry end`,\n',
       replace: '',
       tests: tlsWarnings,
     },

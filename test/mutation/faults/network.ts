@@ -35,7 +35,12 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/net/turns.ts', tests: ['test/net/turns.test.ts'] }, [
     { title: 'all heavy work is done in one turn', find: 'if (nowMs < endMs)', replace: 'if (nowMs > 0)' },
-    { title: 'searches delay the parsing of responses', find: 'least.usedMs <= queue.usedMs', replace: 'servedMs < 0' },
+    { title: 'searches delay the parsing of responses', find: '!least || queue.usedMs < least.usedMs', replace: '!least' },
+    {
+      title: 'the heavy work of one user delays that of others',
+      find: '`${kind} ${userId}`',
+      replace: 'kind',
+    },
     {
       title: 'a queue saves its time for later',
       find: 'if (queue.waiting.length === 0) queue.usedMs = Math.max(queue.usedMs, servedMs);',
@@ -85,6 +90,11 @@ export const networkFaults: Fault[] = [
       title: 'an endless response is read to its end',
       find: 'if (!body.isFull && !isTooMuch()) return;',
       replace: 'if (body.size >= 0) return;',
+    },
+    {
+      title: 'a body that was not read to its end seems to be complete',
+      find: 'finish(!body.isFull);',
+      replace: 'finish(false);',
     },
     { title: 'tiny chunks block the process', find: 'bytes: 8 * 1024', replace: 'bytes: 1024 * 1024' },
     { title: 'endless informational responses are read', find: 'if (++informationalResponses > max', replace: 'if (0 > max' },
@@ -152,7 +162,7 @@ export const networkFaults: Fault[] = [
     },
     { title: 'a paused connection gets pieces', find: ' && !socket.isPaused()) push', replace: ') push' },
     { title: 'a connection that was resumed gets no pieces', find: "  socket.on('resume', () => void feed());\n", replace: '' },
-    { title: 'parsing waits like a search', find: "inTurn('parsing', pushNext)", replace: "inTurn('searching', pushNext)" },
+    { title: 'parsing waits like a search', find: "inTurn('parsing', userId, pushNext)", replace: "inTurn('searching', userId, pushNext)" },
   ]),
   ...faultsIn({ file: 'src/net/cookies.ts', tests: cookies }, [
     { title: 'there can be any number of cookies', find: 'if (++this.#received > maxCookies) return;', replace: '' },

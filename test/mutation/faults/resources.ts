@@ -10,7 +10,7 @@ export const resourceFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.writes.ts', tests: updateMonitor }, [
     {
       title: 'a late result of the old URL is recorded after a monitor was repointed',
-      find: 'claim_token: sql<number>`case when ${isRescheduled} then null else claim_token end`,',
+      find: 'claim_token: sql<number>`case when ${losesClaim} then null else claim_token end`,',
       replace: 'claim_token: sql<number>`claim_token`,',
       tests: record,
     },
@@ -21,8 +21,8 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'a paused monitor stays scheduled',
-      find: 'when ${changed.is_active} then ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,',
-      replace: 'else ${firstCheckAt(changed.interval_seconds, changed.grace_seconds)} end`,',
+      find: 'when not ${changed.is_active} then null when',
+      replace: 'when',
     },
     {
       title: 'the error of the old URL is shown for the new one',

@@ -19,29 +19,34 @@ export function bytesNeeded({ body_contains, body_not_contains, json }: Conditio
 
 /** Returns why a response does not meet the conditions, or undefined. It quotes nothing of the body, which may contain secrets. */
 export async function bodyFailure(
-  { headers, body }: { headers: IncomingHttpHeaders; body: Buffer },
+  { headers, body, isCut }: { headers: IncomingHttpHeaders; body: Buffer; isCut: boolean },
+  userId: number,
   { body_contains: wanted, body_not_contains: unwanted, json }: Conditions,
 ): Promise<string | undefined> {
   const encoding = headers['content-encoding'] || 'identity';
   if (encoding.toLowerCase() !== 'identity') return 'the body is compressed, although that was not asked for, and cannot be searched';
   const texts = [wanted, unwanted].filter((text) => text !== null);
-  const found = texts.length > 0 ? await findTexts(body, charsetOf(headers), texts) : new Set();
+  const found = texts.length > 0 ? await findTexts(body, userId, charsetOf(headers), texts) : new Set();
+  const isMissing = wanted !== null && !found.has(wanted);
+  const isPresent = unwanted !== null && found.has(unwanted);
+  const dependsOnRest = isMissing || (!isPresent && (unwanted !== null || json !== null));
+  if (isCut && dependsOnRest) return 'the body was sent in pieces that are too small, and was not read to its end';
   const searched = body.length < searchedBytes ? 'the body' : 'the first MiB of the body';
-  if (wanted !== null && !found.has(wanted)) return `${searched} does not contain ${JSON.stringify(wanted)}`;
-  if (unwanted !== null && found.has(unwanted)) return `the body contains ${JSON.stringify(unwanted)}`;
-  return json === null ? undefined : inTurn('searching', () => jsonFailure(body, json));
+  if (isMissing) return `${searched} does not contain ${JSON.stringify(wanted)}`;
+  if (isPresent) return `the body contains ${JSON.stringify(unwanted)}`;
+  return json === null ? undefined : inTurn('searching', userId, () => jsonFailure(body, json));
 }
 
 /**
  * Returns those of the texts that the body contains. Searching the bytes of UTF-8 finds the same as searching characters, and saves
  * decoding nearly every page of the web.
  */
-async function findTexts(body: Buffer, charset: string, texts: string[]): Promise<Set<string>> {
+async function findTexts(body: Buffer, userId: number, charset: string, texts: string[]): Promise<Set<string>> {
   const decoder = decoderFor(charset);
   const searches = texts.map((text) => ({ text, search: new TextSearch(Buffer.from(text)) }));
   const areAllFound = () => searches.every(({ search }) => search.isFound);
   for (let start = 0; start < body.length && !areAllFound(); start += pieceBytes) {
-    await inTurn('searching', () => {
+    await inTurn('searching', userId, () => {
       const piece = body.subarray(start, start + pieceBytes);
       const utf8 = decoder.encoding === 'utf-8' ? piece : Buffer.from(decoder.decode(piece, { stream: true }));
       for (const { search } of searches) search.add(utf8);

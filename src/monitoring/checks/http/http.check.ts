@@ -42,6 +42,7 @@ export const httpCheck: MonitorCheck = {
     /** What is known so far, whether or not the request succeeds. */
     const seen: Pick<CheckResult, 'responseTimeMs' | 'certificate'> = {};
     const request: GuardedRequest = {
+      userId: target.userId,
       method: options.method,
       ...sentHeaders,
       ...(options.body !== null && { body: options.body }),
@@ -61,7 +62,7 @@ export const httpCheck: MonitorCheck = {
     try {
       const response = await guardedRequest(target.url, request, net);
       seen.responseTimeMs = performance.now() - start;
-      const cause = await failureOf(response, options);
+      const cause = await failureOf(response, target.userId, options);
       return cause === undefined ? { up: true, ...seen } : { up: false, cause, statusCode: response.status, ...seen };
     } catch (error) {
       const result = classifyFailure(error, seen.responseTimeMs !== undefined);
@@ -70,9 +71,9 @@ export const httpCheck: MonitorCheck = {
   },
 };
 
-async function failureOf(response: GuardedResponse, options: HttpOptions): Promise<string | undefined> {
+async function failureOf(response: GuardedResponse, userId: number, options: HttpOptions): Promise<string | undefined> {
   if (!isExpected(response.status, options.expected_status)) return unexpectedStatus(response.status, options);
-  return bytesNeeded(options) > 0 ? bodyFailure(response, options) : undefined;
+  return bytesNeeded(options) > 0 ? bodyFailure(response, userId, options) : undefined;
 }
 
 /** An error needs no explanation where 2xx is expected. */
