@@ -97,6 +97,14 @@ describe('warnings', () => {
     expect(await warnings()).toHaveLength(count);
   });
 
+  test.each([1, 7, 30, 365])('with %i days they begin then, and not before', async (days) => {
+    const anHour = 1 / 24;
+    await check(inDays(days + anHour), days);
+    expect(await warnings()).toEqual([]);
+    await check(inDays(days - anHour), days);
+    expect(await warnings()).toEqual(['tls_expiring']);
+  });
+
   test.each([
     [25, 1],
     [23, 2],
@@ -155,6 +163,16 @@ describe('warnings', () => {
     await passHours(24);
     await check(expiresAt);
     expect(await warnings()).toHaveLength(2);
+  });
+
+  test.each([
+    [25, 1],
+    [23, 2],
+  ])('after one of a certificate with a later end, %i hours before the certificate expires there are %i', async (hours, count) => {
+    await check(inDays(10));
+    await passHours(24);
+    await check(inDays(hours / 24));
+    expect(await warnings()).toHaveLength(count);
   });
 
   test('a certificate that has expired causes none after one with a later end', async () => {
@@ -328,8 +346,13 @@ describe('checks of real servers', () => {
   async function checkOnce(url: string, fields: object = {}) {
     const monitor = await createMonitor(user, { url, confirmations: 0, ...fields });
     await wakeAll(service.database);
-    await expect.poll(async () => (await readMonitor(user, monitor)).last_checked_at, { timeout: 20_000 }).not.toBeNull();
+    await waitForCheck(monitor, null);
     return readMonitor(user, monitor);
+  }
+
+  /** Waits until a monitor was checked again. */
+  async function waitForCheck(monitor: { path: string }, last: string | null) {
+    await expect.poll(async () => (await readMonitor(user, monitor)).last_checked_at, { timeout: 20_000 }).not.toBe(last);
   }
 
   test('record when the certificate expires', async () => {
@@ -363,6 +386,27 @@ describe('checks of real servers', () => {
     const server = await startWebServer({ host: receivers.externalAddress, script: scripts.redirect(other.url) });
     onTestFinished(() => server.close());
     expect(await checkOnce(`http://shop.example:${server.port}/`)).toMatchObject({ status: 'up', tls_expires_at: null });
+  });
+
+  test.each([
+    [7, 30, 1],
+    [7, 19, 0],
+  ])('warn 20 days before if the option changes from %i to %i days: %i', async (before, after, count) => {
+    const { url } = await startTarget(20);
+    const monitor = await createMonitor(user, { url, http: { tls_warning_days: before } });
+    await assignProvider(user, monitor);
+    const countWarnings = async () => {
+      const alerts = await service.database.asUser(user.id, (em) => em.execute('select from alerts where monitor_id = ?', [monitor.id]));
+      return alerts.length;
+    };
+    await wakeAll(service.database);
+    await waitForCheck(monitor, null);
+    expect(await countWarnings()).toBe(0);
+    const { last_checked_at } = await readMonitor(user, monitor);
+    expect((await user.api.put(monitor.path, { json: { http: { tls_warning_days: after } } })).status).toBe(200);
+    expect((await user.api.post(`${monitor.path}/check`)).status).toBe(202);
+    await waitForCheck(monitor, last_checked_at);
+    expect(await countWarnings()).toBe(count);
   });
 
   test('warn with a message that names the monitor and the time', async () => {
