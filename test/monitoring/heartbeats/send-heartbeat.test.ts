@@ -5,6 +5,7 @@ import { commands } from '../../../src/commands/registry.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { HeartbeatReceiver } from '../../../src/monitoring/heartbeats/receiver.ts';
 import { redactCredentials } from '../../../src/telemetry/redact.ts';
+import { etag as etagOf } from '../../support/etags.ts';
 import { rawExchange } from '../../support/raw-http.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { storedRows } from '../../support/stored-rows.ts';
@@ -143,6 +144,20 @@ describe('a heartbeat', () => {
     await execute('update monitors set last_response_time_ms = 17 where id = ?', [monitor.id]);
     await service.anonymous.post(monitor.receiver + end);
     expect(await readMonitor(user, monitor)).toMatchObject({ last_response_time_ms: null });
+  });
+
+  test.each([
+    ['success', ''],
+    ['failure', '/fail'],
+  ])('that reports a %s is the time of the last check, and a new state with another ETag', async (_, end) => {
+    const monitor = await createHeartbeat(user);
+    await execute(`update monitors set last_checked_at = now() - interval '1 hour' where id = ?`, [monitor.id]);
+    const before = await user.api.get(monitor.path);
+    expect(before.headers.get('ETag')).toEqual(etagOf('monitor', monitor.id, '1.1'));
+    await service.anonymous.post(monitor.receiver + end);
+    const after = await user.api.get(monitor.path, { headers: { 'If-None-Match': before.headers.get('ETag') ?? '' } });
+    expect([after.status, after.headers.get('ETag')]).toEqual([200, etagOf('monitor', monitor.id, '1.2')]);
+    expect(Date.parse(after.body.data.last_checked_at)).toBeGreaterThan(Date.parse(before.body.data.last_checked_at));
   });
 
   test('that reports a second failure opens no second incident and queues no further alert', async () => {

@@ -216,6 +216,16 @@ describe('a change of the type', () => {
     expect((await user.api.get(path)).body).toEqual(body);
   });
 
+  test('from http to heartbeat: the incident of a job that fails has no status code', async () => {
+    const { id, path } = await createMonitor(user);
+    const failed = `failures = 1, first_failed_at = now(), first_cause = 'HTTP 503', first_status_code = 503`;
+    await execute(`update monitors set ${failed} where id = ?`, [id]);
+    const { body } = await user.api.put(path, { json: { type: 'heartbeat' } });
+    expect((await fetch(`${body.data.heartbeat_url}/fail`, { method: 'POST' })).status).toBe(200);
+    const incidents = (await user.api.get(`${path}/incidents`)).body.data;
+    expect(incidents).toMatchObject([{ cause: 'the job reported a failure', status_code: null }]);
+  });
+
   test('to heartbeat with confirmations is rejected', async () => {
     const { path } = await createMonitor(user);
     const { status, body } = await user.api.put(path, { json: { type: 'heartbeat', url: null, confirmations: 2 } });
