@@ -85,6 +85,14 @@ describe('the request', () => {
     },
   );
 
+  test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'has an empty body with the length 0, with the method %s',
+    async (method) => {
+      expect(await checkResponse({ method, body: '' })).toEqual(up);
+      expect(target.requests.at(-1)).toMatchObject({ method, body: '', headers: { 'content-length': '0' } });
+    },
+  );
+
   test('has no body and no length if the body is null', async () => {
     expect(await checkResponse({ body: null })).toEqual(up);
     expect(target.requests.at(-1)?.headers).not.toHaveProperty('content-length');

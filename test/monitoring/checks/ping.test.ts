@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { pingCheck } from '../../../src/monitoring/checks/ping/ping.check.ts';
@@ -60,6 +61,22 @@ test('a name whose DNS server does not respond is down and does not delay other 
   expect(await Promise.race([unresponsive, checkPing('shop.example', net, pinger)])).toEqual({ up: true, responseTimeMs: 1 });
   clock.advance(10_000);
   expect(await unresponsive).toMatchObject({ up: false, cause: 'timed out after 10 s waiting for DNS', reply: 'none' });
+});
+
+test.each([1, 30])('a DNS server that does not respond ends the check after the timeout of %i s, and not before', async (seconds) => {
+  const clock = startTestClock({ isFrozen: true });
+  onTestFinished(() => clock.stop());
+  const net = { ...loopback, lookup: () => new Promise<never>(() => {}) };
+  let result: unknown;
+  void checkPing('silent.example', net, pingerWith(1), seconds).then((ended) => {
+    result = ended;
+  });
+  clock.advance(seconds * 1000 - 1);
+  await nextTurn();
+  expect(result).toBeUndefined();
+  clock.advance(1);
+  await nextTurn();
+  expect(result).toMatchObject({ up: false, cause: `timed out after ${seconds} s waiting for DNS`, reply: 'none' });
 });
 
 test('a reply that takes longer than the timeout is down', async () => {

@@ -297,6 +297,16 @@ describe('by an update', () => {
     expect((await user.api.get(path)).body.data).toEqual(data);
   });
 
+  test.each([
+    ['body_not_contains', 'body_contains', { body_contains: 'no error' }, { body_not_contains: 'error' }],
+    ['body_contains', 'body_not_contains', { body_not_contains: 'error' }, { body_contains: 'no error' }],
+  ])('rejects %s that contradicts the stored %s', async (_, __, stored, http) => {
+    const { path, data } = await createMonitor(user, { http: stored });
+    const { status, body } = await user.api.put(path, { json: { http } });
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/http/body_not_contains', code: 'contradiction' }]]);
+    expect((await user.api.get(path)).body.data).toEqual(data);
+  });
+
   test('the method HEAD is accepted together with null for the stored condition', async () => {
     const { path } = await createMonitor(user, { http: { body_contains: 'a' } });
     expect((await user.api.put(path, { json: { http: { method: 'HEAD', body_contains: null } } })).status).toBe(200);
