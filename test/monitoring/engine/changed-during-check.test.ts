@@ -160,6 +160,8 @@ test.each(kinds)(
     await user.api.put(monitor.path, { json: { maintenance_until: new Date(Date.now() + 3_600_000).toISOString() } });
     release();
     await waitForLaterCheck();
+    expect(await readMonitor(user, monitor)).toMatchObject({ status: 'pending', last_checked_at: null, last_error: null });
+    expect(await readCounts(service, monitor)).toEqual({ checks: 0, failures: 0 });
     expect(await readIncidents(user, monitor)).toEqual([]);
   },
   60_000,

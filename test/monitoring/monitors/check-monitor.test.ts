@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { changeBeforeUpdate } from '../../support/database.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { startTestClock } from '../../support/test-clock.ts';
 import { createMonitor } from '../factories.ts';
 
 let service: TestService;
@@ -40,6 +42,33 @@ test('returns 429 with Retry-After for a second request within 10 seconds', asyn
   const seconds = Number(headers.get('Retry-After'));
   expect([status, body.code, seconds > 0 && seconds <= 10]).toEqual([429, 'rate_limited', true]);
   expect(body.detail).toMatch(/^A monitor can be checked manually once every 10 seconds\. Retry in \d+ seconds?\.$/);
+});
+
+test('a second request is rejected 9 seconds after the first, and accepted after 10', async () => {
+  const { path } = await createMonitor(user);
+  const clock = startTestClock({ isFrozen: true });
+  // The counter reads the time of the day as well. It stands still, so that only the clock decides.
+  const dateNow = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => {
+    dateNow.mockRestore();
+    clock.stop();
+  });
+  const check = async () => (await user.api.post(`${path}/check`)).status;
+  expect(await check()).toBe(202);
+  clock.advance(9000);
+  expect(await check()).toBe(429);
+  clock.advance(1000);
+  expect(await check()).toBe(202);
+});
+
+test.each([
+  ['409 for a monitor that is paused', 'update monitors set is_active = false where id = ?', 409, 'monitor_paused'],
+  ['404 for a monitor that is deleted', 'delete from monitors where id = ?', 404, 'not_found'],
+])('returns %s between the read and the write', async (_, change, expectedStatus, code) => {
+  const { id, path } = await createMonitor(user);
+  changeBeforeUpdate(service.database, 'monitors', () => service.database.asUser(user.id, (em) => em.execute(change, [id], 'run')));
+  const { status, body } = await user.api.post(`${path}/check`);
+  expect([status, body.code]).toEqual([expectedStatus, code]);
 });
 
 test('returns 409 for a paused monitor', async () => {
