@@ -94,6 +94,11 @@ describe('a request tells the engines of all processes that it', () => {
   test.each([
     ['creates a monitor', { ...monitor, is_active: false }, () => createMonitor(user, monitor)],
     ['resumes a monitor', { ...monitor, is_active: false }, (path: string) => put(path, { is_active: true })],
+    [
+      'resumes many monitors',
+      { ...monitor, is_active: false, tags: ['group'] },
+      () => user.api.post('/api/monitors/bulk', { json: { tag: 'group', action: 'resume' } }),
+    ],
     ['shortens the interval of a monitor', monitor, (path: string) => put(path, { interval: 30 })],
     ['checks a monitor now', monitor, (path: string) => user.api.post(`${path}/check`)],
   ])('%s', async (_, existing, send) => {

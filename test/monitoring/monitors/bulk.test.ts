@@ -179,6 +179,7 @@ describe('a rejected request changes nothing', () => {
     [{ tag: '', action: 'pause' }, expect.objectContaining({ pointer: '/tag', code: 'pattern' })],
     [{ tag: null, action: 'pause' }, expect.objectContaining({ pointer: '/tag', code: 'type' })],
     [{ tag: 'A', action: 'pause' }, expect.objectContaining({ pointer: '/tag', code: 'pattern' })],
+    [{ tag: 'x'.repeat(33), action: 'pause' }, expect.objectContaining({ pointer: '/tag', code: 'max_length' })],
     [{ ids, action: 'pause', colour: 1 }, expect.objectContaining({ pointer: '/colour', code: 'unknown_field' })],
     ...(
       [
@@ -202,14 +203,29 @@ describe('a rejected request changes nothing', () => {
       notAllowed('tags', action),
     ]),
     [{ ids, action: 'start_maintenance', until: null }, expect.objectContaining({ pointer: '/until', code: 'type' })],
+    [{ ids, action: 'start_maintenance', until: 4_102_444_740_000 }, expect.objectContaining({ pointer: '/until', code: 'type' })],
     [{ ids, action: 'start_maintenance', until: 'soon' }, expect.objectContaining({ pointer: '/until' })],
+    [
+      { ids, action: 'start_maintenance', until: `2099-12-31T23:00:00.${'0'.repeat(20)}Z` },
+      expect.objectContaining({ pointer: '/until', code: 'max_length' }),
+    ],
     [
       { ids, action: 'start_maintenance', until: '0000-01-01T00:00:00Z' },
       expect.objectContaining({ pointer: '/until', code: 'invalid_time' }),
     ],
-    [{ ids, action: 'assign', provider_id: 0 }, expect.objectContaining({ pointer: '/provider_id', code: 'minimum' })],
-    [{ ids, action: 'add_tags', tags: [] }, expect.objectContaining({ pointer: '/tags', code: 'min_items' })],
-    [{ ids, action: 'add_tags', tags: ['A'] }, expect.objectContaining({ pointer: '/tags/0', code: 'pattern' })],
+    ...['assign', 'unassign'].flatMap((action): [object, object][] => [
+      [{ ids, action, provider_id: 0 }, expect.objectContaining({ pointer: '/provider_id', code: 'minimum' })],
+      [{ ids, action, provider_id: null }, expect.objectContaining({ pointer: '/provider_id', code: 'type' })],
+      [{ ids, action, provider_id: '1' }, expect.objectContaining({ pointer: '/provider_id', code: 'type' })],
+    ]),
+    ...['add_tags', 'remove_tags'].flatMap((action): [object, object][] => [
+      [{ ids, action, tags: null }, expect.objectContaining({ pointer: '/tags', code: 'type' })],
+      [{ ids, action, tags: [] }, expect.objectContaining({ pointer: '/tags', code: 'min_items' })],
+      [{ ids, action, tags: [1] }, expect.objectContaining({ pointer: '/tags/0', code: 'type' })],
+      [{ ids, action, tags: ['A'] }, expect.objectContaining({ pointer: '/tags/0', code: 'pattern' })],
+      [{ ids, action, tags: ['b', 'b'] }, expect.objectContaining({ pointer: '/tags', code: 'repeated' })],
+      [{ ids, action, tags: ['x'.repeat(33)] }, expect.objectContaining({ pointer: '/tags/0', code: 'max_length' })],
+    ]),
     [
       { ids, action: 'add_tags', tags: Array.from({ length: 21 }, (_, n) => `t${n}`) },
       expect.objectContaining({ pointer: '/tags', code: 'max_items' }),

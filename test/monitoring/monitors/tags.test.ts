@@ -53,9 +53,16 @@ test.each(rejected)('rejects the tags %j, and changes nothing', async (tags, poi
   expect((await user.api.get(path)).body.data).toEqual(data);
 });
 
-test('rejects a tag of 33 characters', async () => {
-  const { status, body } = await user.api.post('/api/monitors', { json: { ...monitorExample, tags: ['x'.repeat(33)] } });
-  expect([status, body.errors[0]]).toMatchObject([422, { pointer: '/tags/0', code: 'max_length' }]);
+test('rejects a tag of 33 characters on creation and by an update, and changes nothing', async () => {
+  const { path, data } = await createMonitor(user, { tags: ['old'] });
+  const tags = ['x'.repeat(33)];
+  const created = await user.api.post('/api/monitors', { json: { ...monitorExample, tags } });
+  const updated = await user.api.put(path, { json: { interval: 90, tags } });
+  for (const { status, body } of [created, updated]) {
+    expect([status, body.errors[0]]).toMatchObject([422, { pointer: '/tags/0', code: 'max_length' }]);
+  }
+  expect((await user.api.get('/api/monitors')).body.meta.total).toBe(1);
+  expect((await user.api.get(path)).body.data).toEqual(data);
 });
 
 test('an update replaces all tags, and creates a new version without a new state', async () => {
