@@ -23,6 +23,20 @@ test.each(recipes)('the recipe of $title creates the monitor as it is written', 
   expect(body.data).toMatchObject({ ...others, ...(http && { http: options }) });
 });
 
+test.each(['A login page', 'A GraphQL endpoint', 'An API with a token', 'A certificate', 'A database port', 'A cron job', 'A backup job'])(
+  'there is a recipe for: %s',
+  async (title) => {
+    const page = await (await fetch(`${service.url}/docs/recipes`)).text();
+    expect(page).toContain(`<h2>${title}</h2>`);
+  },
+);
+
+test('the token of the recipe of an API is stored as a secret, and returned masked', async () => {
+  const { monitor } = recipes.find(({ id }) => id === 'api-with-token') ?? {};
+  const { body } = await user.api.post('/api/monitors', { json: monitor ?? {} });
+  expect(body.data.http.headers).toEqual([{ name: 'Authorization', value: '****6789', secret: true }]);
+});
+
 test('the page contains every recipe, with the URL of the service', async () => {
   const page = await (await fetch(`${service.url}/docs/recipes`)).text();
   for (const { id, title } of recipes) expect(page).toContain(`<section class="step" id="${id}">\n<h2>${title}</h2>`);
@@ -43,13 +57,17 @@ test.each([
   expect(stdout).toBe(`https://example.com${path}\n`);
 });
 
-test('the requests of the page that change monitors are accepted', async () => {
+test('the requests of the page that change monitors are accepted, and change monitors of the recipes', async () => {
   const page = await (await fetch(`${service.url}/docs/recipes`)).text();
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const samples = page.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll("'$until'", until);
   const bodies = [...samples.matchAll(/-d '(\{[^\n]*\})'/g)].map(([, body = '']) => JSON.parse(body));
   expect(bodies).toHaveLength(2);
-  const { body } = await user.api.post('/api/monitors', { json: recipes[0]?.monitor ?? {} });
-  expect((await user.api.put(`/api/monitors/${body.data.id}`, { json: bodies[0] })).status).toBe(200);
-  expect((await user.api.post('/api/monitors/bulk', { json: bodies[1] })).status).toBe(200);
+  const { api } = await service.createUser();
+  for (const { monitor } of recipes) expect((await api.post('/api/monitors', { json: monitor })).status).toBe(201);
+  const [first] = (await api.get('/api/monitors')).body.data;
+  const changedMany = await api.post('/api/monitors/bulk', { json: bodies[1] });
+  expect([changedMany.status, changedMany.body.data.changed > 0]).toEqual([200, true]);
+  const changed = await api.put(`/api/monitors/${first.id}`, { json: bodies[0] });
+  expect([changed.status, changed.body.data.maintenance_until]).toEqual([200, until]);
 });
