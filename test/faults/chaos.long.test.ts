@@ -59,7 +59,7 @@ async function waitUntil(state: string, isReached: () => Promise<boolean>) {
 
 const between = (min: number, max: number) => min + Math.random() * (max - min);
 
-test('while processes and the database are killed at random, no incident and no alert of an http, tcp or heartbeat monitor is lost, doubled or false', async () => {
+test('while processes and the database are killed at random, no incident and no alert of an http, tcp or heartbeat monitor is lost, doubled or false, and healthy monitors of every type stay up and are checked on', async () => {
   const ports = [await freePort(), await freePort()];
   const starts = [
     ...ports.map((port) => () => deployment.start({ PORT: String(port) }, ['serve', '--no-engine'])),
@@ -148,6 +148,12 @@ test('while processes and the database are killed at random, no incident and no 
   }
   await Promise.all([killProcesses(), breakDatabase(), ...failing.map(breakAgainAndAgain)]);
 
+  // A monitor that is no longer checked would keep its status.
+  const [end] = await query<{ time: string }>('select app_now()::text as time');
+  const isHealthy = `friendly_name in (${healthy.map(({ name }) => `'${name}'`).join()})`;
+  const checkedSince = () => query(`select from monitors where ${isHealthy} and last_checked_at > '${end?.time}'`);
+  await waitUntil('every healthy monitor was checked again', async () => (await checkedSince()).length === healthy.length);
+  const states = await query<{ name: string; status: string }>(`select friendly_name as name, status from monitors where ${isHealthy}`);
   await waitUntil('no alert is pending', async () => (await query(`select from alerts where status = 'pending'`)).length === 0);
   const incidents = await query<{ name: string; cause: string }>(
     'select m.friendly_name as name, i.cause from incidents i join monitors m on m.id = i.monitor_id',
@@ -165,6 +171,7 @@ test('while processes and the database are killed at random, no incident and no 
   );
   for (const job of [jobs.silent, jobs.reporting, ...jobs.healthy]) job.stop();
   await Promise.all(running);
+  expect(new Map(states.map(({ name, status }) => [name, status]))).toEqual(new Map(healthy.map(({ name }) => [name, 'up'])));
   expect(outages).toBeGreaterThan(failing.length);
   expect(incidents).toHaveLength(outages);
   const expectedCauses = new Map(failing.map(({ name, cause }) => [name, cause]));
