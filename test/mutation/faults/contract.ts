@@ -6,6 +6,14 @@ const password = (minLength: number, description: string) =>
             "pattern": "^[^\\\\u0000]*$",
             "x-pattern-message": "must not contain NUL characters",
             "description": "${description}`;
+/** The items of a list of tags. */
+const tags = (maxLength: number, type = '"type": "string",\n              ') =>
+  `"items": {
+              ${type}"maxLength": ${maxLength},
+              "pattern": "^[a-z0-9][a-z0-9_-]{0,${maxLength - 1}}$"`;
+const bulkTags = '"description": "The tags to add or to remove.",\n            ';
+const updatedTags =
+  '"uniqueItems": true,\n            "x-origin": "extension",\n            "description": "Labels that group monitors. Each has up to 32 lower-case letters, digits, `_` and `-`, and starts with a letter or a digit.",\n            ';
 const optionalHeaders = ['test/contract/every-operation.test.ts > can be absent'];
 
 /** The service reads what is generated from openapi/. That both agree is a test of its own. */
@@ -70,6 +78,46 @@ export const contractFaults: Fault[] = [
       find: '"description": "The authentication scheme that is accepted.",\n        "required": true,',
       replace: '"description": "The authentication scheme that is accepted.",\n        "required": false,',
       tests: optionalHeaders,
+    },
+  ]),
+  ...faultsIn({ file: 'generated/monitoring.json', tests: ['test/monitoring/monitors/bulk.test.ts > a rejected request'] }, [
+    {
+      title: 'the contract allows a provider of a bulk change that is no number',
+      find: '"type": "integer",\n            "format": "int64",\n            "minimum": 1,\n            "maximum": 9007199254740991,\n            "description": "The provider to assign or to remove."',
+      replace: '"minimum": 1,\n            "maximum": 9007199254740991,\n            "description": "The provider to assign or to remove."',
+    },
+    {
+      title: 'the contract allows tags of a bulk change that are null',
+      find: '"tags": {\n            "type": "array",\n            "minItems": 1,',
+      replace: '"tags": {\n            "minItems": 1,',
+    },
+    {
+      title: 'the contract allows a tag of a bulk change that is a number',
+      find: bulkTags + tags(32),
+      replace: bulkTags + tags(32, ''),
+    },
+    {
+      title: 'the contract allows repeated tags of a bulk change',
+      find: `"uniqueItems": true,\n            ${bulkTags}`,
+      replace: bulkTags,
+    },
+    { title: 'the contract allows a tag of a bulk change of 33 characters', find: bulkTags + tags(32), replace: bulkTags + tags(33) },
+    {
+      title: 'the contract allows a bulk change until a number',
+      find: '"type": "string",\n            "format": "date-time",\n            "maxLength": 40,\n            "description": "When the maintenance ends."',
+      replace: '"description": "When the maintenance ends."',
+      tests: ['test/monitoring/monitors/bulk.test.ts > "until":4102444740000'],
+    },
+    {
+      title: 'the contract allows a bulk change until a time of any length',
+      find: '"maxLength": 40,\n            "description": "When the maintenance ends."',
+      replace: '"description": "When the maintenance ends."',
+    },
+    {
+      title: 'the contract allows an update with a tag of 33 characters',
+      find: updatedTags + tags(32),
+      replace: updatedTags + tags(33),
+      tests: ['test/monitoring/monitors/tags.test.ts'],
     },
   ]),
   ...faultsIn({ file: 'generated/websites.json', tests: ['test/websites/delete-website.test.ts'] }, [

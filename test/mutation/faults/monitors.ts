@@ -9,6 +9,8 @@ const tlsWarnings = ['test/monitoring/engine/tls-warnings.test.ts'];
 const receiver = ['test/monitoring/heartbeats/receiver.test.ts'];
 const missedHeartbeats = ['test/monitoring/heartbeats/missed-heartbeats.test.ts'];
 const bulk = ['test/monitoring/monitors/bulk.test.ts'];
+const checkMonitor = ['test/monitoring/monitors/check-monitor.test.ts'];
+const contradiction = ['test/monitoring/monitors/http-options.test.ts > that contradicts the stored'];
 
 /** Faults in the options of monitors, heartbeats, maintenance and certificate warnings. */
 export const monitorFaults: Fault[] = [
@@ -46,6 +48,18 @@ export const monitorFaults: Fault[] = [
       replace: 'body.length <= maxBodyBytes',
       tests: ['test/monitoring/monitors/http-options.test.ts > üüü'],
     },
+    {
+      title: 'a text that must not appear may be a part of the stored text that must',
+      find: 'searchErrors({ ...stored, ...sent })',
+      replace: 'searchErrors({ ...stored, body_contains: null, ...sent })',
+      tests: contradiction,
+    },
+    {
+      title: 'a text that must appear may contain the stored text that must not',
+      find: 'searchErrors({ ...stored, ...sent })',
+      replace: 'searchErrors({ ...stored, body_not_contains: null, ...sent })',
+      tests: contradiction,
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/http.check.ts', tests: httpOptions }, [
     {
@@ -53,6 +67,7 @@ export const monitorFaults: Fault[] = [
       find: '      ...sentHeaders,\n',
       replace: '      ...sentHeaders,\n      secretNames: [],\n',
     },
+    { title: 'an empty body is not sent', find: '...(options.body !== null && {', replace: '...(options.body && {' },
     {
       title: 'tls_warning_days does not matter',
       find: 'warningDays: options.tls_warning_days',
@@ -256,6 +271,21 @@ export const monitorFaults: Fault[] = [
       find: 'case when ${hasProvider} then ${dueWarnings} else 0 end',
       replace: '${dueWarnings}',
     },
+    {
+      title: 'warnings of certificates begin at least 14 days before',
+      find: "app_now() + ${warningDays} * interval '1 day'",
+      replace: "app_now() + greatest(${warningDays}, 14) * interval '1 day'",
+    },
+    {
+      title: 'warnings of certificates begin 14 days before, whatever the option is',
+      find: "app_now() + ${warningDays} * interval '1 day'",
+      replace: "app_now() + 14 * interval '1 day'",
+    },
+    {
+      title: 'a certificate that replaces one with a later end is warned of two days before',
+      find: "between app_now() and app_now() + interval '1 day'",
+      replace: "between app_now() and app_now() + interval '2 days'",
+    },
     { title: 'there is no warning on the last day', find: 'then 2 else 1 end', replace: 'then 1 else 1 end' },
     {
       title: 'the warning of the last day comes after the certificate has expired',
@@ -300,6 +330,52 @@ export const monitorFaults: Fault[] = [
       tests: missedHeartbeats,
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/heartbeats/record-heartbeats.ts', tests: sendHeartbeat }, [
+    {
+      title: 'the incident of a job has the status code of the http monitor that it was before',
+      find: 'first_status_code: null',
+      replace: 'first_status_code: sql`m.first_status_code`',
+      tests: ['test/monitoring/monitors/types.test.ts > has no status code'],
+    },
+    {
+      title: 'a heartbeat creates no new state of its monitor',
+      find: 'sql`m.state_version + 1`',
+      replace: "sql`case when r.status = 'up' then m.state_version else m.state_version + 1 end`",
+    },
+    {
+      title: 'a reported failure creates no new state of its monitor',
+      find: 'sql`m.state_version + 1`',
+      replace: "sql`case when r.status = 'down' then m.state_version else m.state_version + 1 end`",
+    },
+    {
+      title: 'a reported failure is not the time of the last check',
+      find: 'last_checked_at: sql`app_now()`',
+      replace: "last_checked_at: sql`case when r.status = 'down' then m.last_checked_at else app_now() end`",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/heartbeat/heartbeat.options.ts', tests: ['test/monitoring/checks/heartbeat.test.ts'] }, [
+    { title: 'tokens of heartbeats have no lower-case letters', find: 'randomInt(alphabet.length)', replace: 'randomInt(36)' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/ping/ping.check.ts', tests: ['test/monitoring/checks/ping.test.ts'] }, [
+    {
+      title: 'a ping waits 10 seconds for DNS, whatever its timeout is',
+      find: 'new Deadline(timeoutSeconds * 1000)',
+      replace: 'new Deadline(10_000)',
+    },
+  ]),
+  ...faultsIn(
+    {
+      file: 'src/monitoring/engine/record.ts',
+      tests: ['test/monitoring/engine/changed-during-check.test.ts > a maintenance that started'],
+    },
+    [
+      {
+        title: 'a result that is dropped because a maintenance has started counts',
+        find: 'rows.filter(({ token }) => tokens.has(token)).map(',
+        replace: 'rows.map(',
+      },
+    ],
+  ),
   ...faultsIn({ file: 'src/monitoring/engine/engine.ts', tests: ['test/monitoring/engine/manual-check.test.ts'] }, [
     { title: 'a result shows two seconds after its check', find: 'const quietMs = 500;', replace: 'const quietMs = 2000;' },
   ]),
@@ -358,6 +434,12 @@ export const monitorFaults: Fault[] = [
       find: '      await query(statement);\n',
       replace: '',
     },
+    {
+      title: 'a bulk change does not wake the engine',
+      find: 'of afterReset(portion)) {',
+      replace: 'of afterReset(portion).slice(0, 3)) {',
+      tests: ['test/monitoring/engine/wake.test.ts > resumes many monitors'],
+    },
     { title: 'a bulk change changes all monitors at once', find: 'const changedAtOnce = 50;', replace: 'const changedAtOnce = 5000;' },
     { title: 'a bulk change changes only the first monitors', find: 'start += size) {', replace: 'start += ids.length) {' },
     { title: 'a bulk change finds only the first 500 monitors', find: 'count === lockedAtOnce; )', replace: 'count < 0; )' },
@@ -390,6 +472,41 @@ export const monitorFaults: Fault[] = [
       },
     ],
   ),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitors.handlers.ts', tests: checkMonitor }, [
+    {
+      title: 'a monitor can be checked manually every 5 seconds',
+      find: "limiters.create('check-now', 1, 10)",
+      replace: "limiters.create('check-now', 1, 5)",
+    },
+    {
+      title: 'a manual check of a monitor that has just been paused is tried again and again',
+      find: 'if (isRetry) requireCheckable(await readMonitor(db, id));',
+      replace: 'if (isRetry) await readMonitor(db, id);',
+    },
+    {
+      title: 'a manual check of a monitor that has just been deleted is tried again and again',
+      find: 'if (isRetry) requireCheckable(await readMonitor(db, id));',
+      replace: '',
+      tests: ['test/monitoring/monitors/check-monitor.test.ts > 404 for a monitor that is deleted'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/docs/recipes.ts', tests: ['test/docs/recipes.test.ts'] }, [
+    {
+      title: 'there is no recipe for a GraphQL endpoint',
+      find: '    after: [],\n  },\n];',
+      replace: "    after: [],\n  },\n].filter(({ id }) => id !== 'graphql');",
+    },
+    {
+      title: 'the recipe of an API does not store its token as a secret',
+      find: "value: 'Bearer example-token-0123456789' }",
+      replace: "value: 'Bearer example-token-0123456789', secret: false }",
+    },
+    {
+      title: 'no monitor of the recipes has the tag that the page changes',
+      find: ", tags: ['production'] }",
+      replace: ' }',
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: ['test/monitoring/monitors/types.test.ts'] }, [
     {
       title: 'options of another type are accepted and dropped',
