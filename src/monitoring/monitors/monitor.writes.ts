@@ -178,12 +178,16 @@ function effects(changed: Changed, { isOtherTarget, isOtherServer, isOtherCheck,
   };
 }
 
-/** Schedules the next check for now, unless the monitor is paused. A check that is running goes on: a slow one would never end otherwise. */
+/**
+ * Schedules the next check for now, unless the monitor is paused or passive. A check that is running goes on: a slow one would never end
+ * otherwise.
+ */
 export const checkNow = prepare(({ id }: { id: number }) =>
   updateTable(MonitorEntity)
     .set({ next_check_at: sql`case when claim_token is null then app_now() else next_check_at end` })
     .where('id', '=', id)
-    .where('is_active', '=', true),
+    .where('is_active', '=', true)
+    .where('grace_seconds', 'is', null),
 );
 
 export const deleteMonitor = prepareDelete(MonitorEntity);

@@ -63,6 +63,12 @@ test('a second request is rejected 9 seconds after the first, and accepted after
 
 test.each([
   ['409 for a monitor that is paused', 'update monitors set is_active = false where id = ?', 409, 'monitor_paused'],
+  [
+    '409 for a monitor that becomes a heartbeat monitor',
+    `update monitors set type = 'heartbeat', url = null, grace_seconds = 60 where id = ?`,
+    409,
+    'nothing_to_check',
+  ],
   ['404 for a monitor that is deleted', 'delete from monitors where id = ?', 404, 'not_found'],
 ])('returns %s between the read and the write', async (_, change, expectedStatus, code) => {
   const { id, path } = await createMonitor(user);

@@ -20,6 +20,12 @@ export const resourceFaults: Fault[] = [
       replace: '(${isOtherTarget} and false or ${isOtherCheck}',
     },
     {
+      title: 'a manual check makes a monitor due that has become a heartbeat monitor',
+      find: "    .where('grace_seconds', 'is', null),\n",
+      replace: '    ,\n',
+      tests: ['test/monitoring/monitors/check-monitor.test.ts > becomes a heartbeat monitor'],
+    },
+    {
       title: 'a paused monitor stays scheduled',
       find: 'when not ${changed.is_active} then null when',
       replace: 'when',
