@@ -115,7 +115,7 @@ export interface paths {
         get: operations["showMonitor"];
         /**
          * Update a monitor
-         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one. If it is changed to heartbeat, the monitor gets a new `heartbeat_url`. If secret headers are stored, a `url` with another origin is accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one, and `confirmations` gets the default of the new one, if it was changed to or from heartbeat. A monitor that becomes a heartbeat monitor gets a new `heartbeat_url`. A heartbeat monitor goes on waiting when its period is changed: a longer period counts from the last heartbeat, a shorter one from the change. If secret headers are stored, a `url` with another origin, and `verify_tls` set to false, are accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
          */
         put: operations["updateMonitor"];
         post?: never;
@@ -146,7 +146,7 @@ export interface paths {
         put?: never;
         /**
          * Check a monitor now
-         * @description Queues an immediate check of the monitor instead of waiting for its next interval. The response is returned before the check runs and contains the current state of the monitor, and what the check is going to do. When the check is done, `last_checked_at` and the `ETag` change. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
+         * @description Queues an immediate check of the monitor instead of waiting for its next interval. If a check is already running, no other one follows. The response is returned before the check runs and contains the current state of the monitor, and what the check is going to do. When the check is done, `last_checked_at` and the `ETag` change. After a failure, `last_error` is set, and `status` changes when `confirmations` more checks have failed. To wait for that, repeat `GET /monitors/{id}` with the `ETag` of this response in `If-None-Match` until the response is no longer 304. A monitor can be checked manually once every 10 seconds; more requests return 429. The request has no body.
          */
         post: operations["checkMonitor"];
         delete?: never;
@@ -614,7 +614,7 @@ export interface components {
         RequestHeader: {
             /** @description The name of the header. */
             name: string;
-            /** @description The value. That of a secret header is masked: `****` and, if it is long, its last 4 characters. */
+            /** @description The value. That of a secret header is masked: `****` and, if it has 20 characters or more, its last 4. */
             value: string;
             /** @description Whether the value is stored encrypted, returned masked, and never sent to another origin. */
             secret: boolean;
@@ -634,9 +634,9 @@ export interface components {
             body?: string | null;
             /** @description The statuses with which the check succeeds. */
             expected_status: string[];
-            /** @description A text that the body of the response must contain. */
+            /** @description Text that the body of the response must contain. */
             body_contains: string | null;
-            /** @description A text that the body of the response must not contain. */
+            /** @description Text that the body of the response must not contain. */
             body_not_contains: string | null;
             /** @description A value that the body of the response must have. The body must be JSON. */
             json: {
@@ -692,18 +692,18 @@ export interface components {
             interval: number;
             /**
              * Format: int32
-             * @description How long a check may take. Type heartbeat does not use it.
+             * @description How long a check may take. Type ping waits at most 2 seconds for each reply. Type heartbeat does not use it.
              */
             timeout_seconds: number;
             /**
              * Format: int32
-             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. 0 for type heartbeat.
              */
             confirmations: number;
             /** @description Whether the monitor is checked. False means that it is paused. */
             is_active: boolean;
             /**
-             * @description `pending` until the first check, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` or `down` after a check. `paused` while `is_active` is false.
+             * @description `pending` until the first result, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` after a successful check. `down` after a failed one that `confirmations` more have confirmed: until then the status stays as it was, and `last_error` already says what failed. A heartbeat monitor is `up` after a heartbeat, and `down` as soon as one is missing or the job reports a failure. `paused` while `is_active` is false.
              * @enum {string}
              */
             status: "pending" | "up" | "down" | "paused";
@@ -721,20 +721,20 @@ export interface components {
             maintenance_until: string | null;
             /**
              * Format: date-time
-             * @description When the certificate of an https target expires, as of the last check. Null if there is none or it is not known yet.
+             * @description When the certificate expires, as of the last check. Null if it is not known yet, and unless `url` begins with https://.
              */
             tls_expires_at: string | null;
             /**
              * Format: date-time
-             * @description When the monitor was last checked, or got its last heartbeat. Null if that never happened.
+             * @description When the monitor was last checked, or got its last heartbeat. A missing heartbeat does not change it. Null until the first time, and again after `url` or `type` was changed.
              */
             last_checked_at: string | null;
             /**
              * Format: int32
-             * @description The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
+             * @description The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded, if there was no check yet, for type heartbeat, and after `url` or `type` was changed.
              */
             last_response_time_ms: number | null;
-            /** @description A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
+            /** @description A human-readable reason why the last check failed, or why the heartbeat monitor is down. It is set with the first failure, before the monitor goes down. Null if the last check succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check. */
             last_error: string | null;
             /**
              * Format: date-time
@@ -777,7 +777,7 @@ export interface components {
              */
             method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /**
-             * @description The headers of the request. `Host`, `Content-Length`, `Accept-Encoding` and those that belong to a connection cannot be set, and no name can be repeated.
+             * @description The headers of the request. No name can be repeated. These cannot be set: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `Host`, `HTTP2-Settings`, `Keep-Alive`, `Proxy-Authenticate`, `Proxy-Authorization`, `Proxy-Connection`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`.
              * @default []
              */
             headers: components["schemas"]["RequestHeaderCreate"][];
@@ -790,9 +790,9 @@ export interface components {
              *     ]
              */
             expected_status: string[];
-            /** @description A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked. */
+            /** @description Text that the body of the response must contain. The search is case-sensitive and covers the first MiB of the body. Null means that this is not checked. */
             body_contains?: string | null;
-            /** @description A text that the first MiB of the body must not contain. Null means that this is not checked. */
+            /** @description Text that the first MiB of the body must not contain. The search is case-sensitive. Null means that this is not checked. */
             body_not_contains?: string | null;
             json?: components["schemas"]["JsonCondition"];
             /**
@@ -812,7 +812,7 @@ export interface components {
              */
             tls_warning_days: number | null;
         };
-        /** @description How long the monitor waits. Only for type heartbeat. */
+        /** @description How long the monitor waits. Only for type heartbeat. It goes down if no heartbeat comes for `interval` plus `grace_seconds`, counted from its last heartbeat, and before the first one from its creation. */
         HeartbeatOptionsCreate: {
             /**
              * Format: int32
@@ -843,13 +843,13 @@ export interface components {
             interval: number;
             /**
              * Format: int32
-             * @description How long a check may take. Type heartbeat does not use it.
+             * @description How long a check may take. Type ping waits at most 2 seconds for each reply. Type heartbeat does not use it.
              * @default 10
              */
             timeout_seconds: number;
             /**
              * Format: int32
-             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. Type heartbeat has none.
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. For type heartbeat it is 0, and nothing else is accepted.
              */
             confirmations?: number;
             /**
@@ -890,7 +890,7 @@ export interface components {
             action: "pause" | "resume" | "delete" | "start_maintenance" | "end_maintenance" | "assign" | "unassign" | "add_tags" | "remove_tags";
             /**
              * Format: date-time
-             * @description When the maintenance ends.
+             * @description When the maintenance ends. It must be in the future.
              */
             until?: string;
             /**
@@ -911,40 +911,40 @@ export interface components {
                 matched: number;
                 /**
                  * Format: int32
-                 * @description The number of those that were not in the requested state before.
+                 * @description The number of monitors that the action changed.
                  */
                 changed: number;
             };
         };
-        /** @description What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers` and `expected_status` are replaced as a whole. */
+        /** @description What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers`, `expected_status` and `json` are replaced as a whole. */
         HttpOptionsUpdate: {
             /**
              * @description The method of the request.
              * @enum {string}
              */
             method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-            /** @description The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. So `verify_tls` cannot be turned off without sending the full values either. */
+            /** @description The headers of the request, with the same rules as on creation. The current mask of a secret header keeps its stored value. Send the full value instead if `url` gets another origin, if `verify_tls` is turned off, or if the header is no longer secret. */
             headers?: components["schemas"]["RequestHeaderCreate"][];
             /** @description The body of the request, up to 16 KiB (16384 bytes) of UTF-8. Set its type with the header `Content-Type`. Null means none. It is stored and returned as it is, so put secrets into headers. */
             body?: string | null;
             /** @description The statuses with which the check succeeds, each a status such as `301`, a range such as `400-404`, or a class such as `2xx`. */
             expected_status?: string[];
-            /** @description A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked. */
+            /** @description Text that the body of the response must contain. The search is case-sensitive and covers the first MiB of the body. Null means that this is not checked. */
             body_contains?: string | null;
-            /** @description A text that the first MiB of the body must not contain. Null means that this is not checked. */
+            /** @description Text that the first MiB of the body must not contain. The search is case-sensitive. Null means that this is not checked. */
             body_not_contains?: string | null;
             json?: components["schemas"]["JsonCondition"];
-            /** @description Whether to follow redirects, up to 5. If false, a redirect is a response like any other. */
+            /** @description Whether to follow redirects, up to 5. Secret headers and the body are not sent to another origin. If false, a redirect is a response like any other, and `expected_status` can contain its status. */
             follow_redirects?: boolean;
-            /** @description Whether the certificate of an https target must be valid. */
+            /** @description Whether the certificate of an https target must be valid. With false, an expired or self-signed one is accepted. */
             verify_tls?: boolean;
             /**
              * Format: int32
-             * @description How many days before the certificate of an https target expires to send a warning. Null means none.
+             * @description How many days before the certificate of an https target expires to send a warning. Another one is sent a day before. Null means none.
              */
             tls_warning_days?: number | null;
         };
-        /** @description How long the monitor waits. Only for type heartbeat. */
+        /** @description How long the monitor waits. Only for type heartbeat. It goes down if no heartbeat comes for `interval` plus `grace_seconds`, counted from its last heartbeat, and before the first one from its creation. */
         HeartbeatOptionsUpdate: {
             /**
              * Format: int32
@@ -977,12 +977,12 @@ export interface components {
             interval?: number;
             /**
              * Format: int32
-             * @description How long a check may take. Type heartbeat does not use it.
+             * @description How long a check may take. Type ping waits at most 2 seconds for each reply. Type heartbeat does not use it.
              */
             timeout_seconds?: number;
             /**
              * Format: int32
-             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+             * @description How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. For type heartbeat it is 0, and nothing else is accepted. If the type changes from heartbeat, it becomes 2.
              */
             confirmations?: number;
             /** @description False pauses the monitor, true resumes it. */
@@ -1051,7 +1051,7 @@ export interface components {
             data: components["schemas"]["Monitor"];
             /** @description The check that is queued. */
             check: {
-                /** @description What the check does, in one sentence. It contains no secrets. */
+                /** @description What the check does, in one sentence. It contains the URL, but neither the headers nor the body of the request. */
                 summary: string;
             };
         };
@@ -2568,7 +2568,21 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
-            404: components["responses"]["MonitorNotFound"];
+            /** @description The monitor, or the website in `website_id`, does not exist or belongs to another user. Both cases return the same response. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             406: components["responses"]["NotAcceptable"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["BodyTooLarge"];

@@ -211,6 +211,8 @@ export const explanations: Record<ProblemCode, Explanation> = {
     remedies: [
       'Fix every entry in `errors`.',
       '`unknown_field` usually means a typo in a field name. Unknown fields in the body are always rejected. Unknown query parameters are ignored.',
+      '`field_of_other_type` means that the field belongs to another type of monitor or provider.',
+      '`unknown_mask` and `secrets_needed` mean that a stored secret cannot be kept with this change. Send its full value.',
       'See the API reference for what each field accepts.',
     ],
   },

@@ -16,7 +16,7 @@ export function renderRecipesPage(publicUrl: string): Html {
 addresses with yours, and set <code>KEY</code> to an API key with the scopes <code>monitors:read</code> and
 <code>monitors:write</code>. All fields are in the
 <a href="monitoring">API reference</a>. To get alerts, assign a provider to the monitor, as in <a href="getting-started#first-alert">Getting
-started</a>. It is told about incidents that begin afterwards.</p>
+started</a>. The provider is told about incidents that begin after that.</p>
 <ul>
 ${recipes.map(({ id, title }) => html`<li><a href="recipes#${id}">${title}</a></li>\n`)}<li><a href="recipes#down">When a monitor goes down</a></li>
 <li><a href="recipes#maintenance">Maintenance</a></li>

@@ -17,10 +17,10 @@ export const recipes: Recipe[] = [
   {
     id: 'login-page',
     title: 'A login page',
-    before: ['A page can respond with 200 and still be broken. Name a text that only the working page contains:'],
+    before: ['A page can respond with 200 and still be broken. Specify text that appears only on the working page:'],
     monitor: { friendly_name: 'Login page', url: 'https://shop.example.org/login', http: { body_contains: 'Forgot your password?' } },
     after: [
-      'Upper and lower case differ, and the first MiB of the page is searched. With `body_not_contains` the text must not appear, such as ' +
+      'The search is case-sensitive and covers the first MiB of the page. With `body_not_contains`, the text must not appear, such as ' +
         '`Internal error`. For a page that redirects on purpose, set `follow_redirects` to false and `expected_status` to `["302"]`.',
     ],
   },
@@ -39,7 +39,7 @@ export const recipes: Recipe[] = [
     after: [
       'The value of the header is stored encrypted, and responses contain only a mask. It is never sent to another origin: a redirect ' +
         'does not take it there, and a new `url` of another origin is accepted only together with the full value. If a header is not secret, add `"secret": false`.',
-      '`pointer` is a JSON pointer: `/checks/0/state` is the field `state` of the first item of `checks`. The document can have up to 128 KiB.',
+      '`pointer` is a JSON pointer: `/checks/0/state` is the field `state` of the first item of `checks`. The document can be up to 128 KiB long.',
     ],
   },
   {
@@ -70,8 +70,8 @@ export const recipes: Recipe[] = [
     monitor: { friendly_name: 'Shop', url: 'https://shop.example.org/', interval: 3600, http: { tls_warning_days: 30 } },
     after: [
       '`tls_expires_at` of the monitor tells when the certificate expires. `"tls_warning_days": null` turns the warnings off. A server with a ' +
-        'self-signed certificate needs `"verify_tls": false`. Then an expired one is accepted as well, but you are still warned. Certificates are ' +
-        'looked at by the checks, so a new monitor may need up to one `interval` to send its first warning.',
+        'self-signed certificate needs `"verify_tls": false`. Then an expired one is accepted as well, but you are still warned. Checks ' +
+        'read the certificate, so a new monitor may need up to one `interval` to send its first warning.',
     ],
   },
   {
@@ -80,7 +80,7 @@ export const recipes: Recipe[] = [
     before: ['A TCP monitor is up while its port accepts connections. Nothing is sent:'],
     monitor: { friendly_name: 'Orders database', url: 'tcp://db.example.org:5432', type: 'tcp', tags: ['production'] },
     after: [
-      'The monitor is also up if something else than your database listens on the port. Only public addresses can be checked, unless the operator allows others with `NET_ALLOW`.',
+      'The monitor is also up if something other than your database listens on the port. Only public addresses can be checked, unless the operator allows others with `NET_ALLOW`.',
     ],
   },
   {
@@ -91,12 +91,13 @@ export const recipes: Recipe[] = [
     ],
     monitor: { friendly_name: 'Invoices', type: 'heartbeat', interval: 3600, heartbeat: { grace_seconds: 300 } },
     after: [
-      'The response contains `heartbeat_url`. It needs no key, so treat it like a password. Request it at the end of the job, in any way: GET, HEAD ' +
-        'or POST. Let the job repeat a request that fails, because the service may be restarting. `interval` and `grace_seconds` are at most a ' +
-        'day each, so a job must run at least every other day:',
+      'The response contains `heartbeat_url`. It needs no key, so treat it like a password. The monitor begins to wait when it is created. Request ' +
+        'the URL at the end of the job, in any way: GET, HEAD or POST. Let the job repeat a request that fails, because the service may be restarting. ' +
+        '`interval` and `grace_seconds` are at most a day each, so a job must run at least every other day. In a crontab:',
     ],
-    script: (url) =>
-      `0 * * * * /usr/local/bin/send-invoices && curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null ${url}/api/heartbeats/YOUR-TOKEN`,
+    script: (url) => `HEARTBEAT=${url}/api/heartbeats/YOUR-TOKEN
+CURL=curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null
+0 * * * * /usr/local/bin/send-invoices && $CURL $HEARTBEAT`,
   },
   {
     id: 'backup-job',
@@ -110,6 +111,7 @@ if pg_dump --format=custom --file=/backup/shop.dump shop; then
   curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null "$heartbeat"
 else
   curl -fsS -m 10 --retry 5 --retry-connrefused -o /dev/null "$heartbeat/fail"
+  exit 1
 fi`,
   },
   {

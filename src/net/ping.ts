@@ -22,6 +22,8 @@ export async function findPing(names = Object.keys(programs)): Promise<Ping | un
 }
 
 const requestCount = 3;
+/** How long a program waits for each reply. All checks that it runs for share this time. */
+export const replySeconds = 2;
 const collectMs = 50;
 const findAgainMs = 10_000;
 
@@ -73,7 +75,7 @@ export class Pinger {
 }
 
 async function pingWithFping(addresses: string[], requests: number): Promise<Map<string, number>> {
-  const options = ['-C', String(requests), '-q', '-i', '1', '-t', '2000', '-p', '500'];
+  const options = ['-C', String(requests), '-q', '-i', '1', '-t', String(replySeconds * 1000), '-p', '500'];
   // It prints one line per address, such as "192.0.2.1 : 0.45 - 0.51", and exits with 1 if some did not respond.
   const { code, stderr } = await run('fping', [...options, ...addresses.filter(isAddress)]);
   if (code > 2) throw programFailed('fping', stderr);
@@ -90,7 +92,7 @@ async function pingWithPing(addresses: string[], requests: number): Promise<Map<
   const responses = new Map<string, number | NetworkError>();
   await Promise.all(
     addresses.filter(isAddress).map(async (address) => {
-      const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', '2', address]);
+      const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', String(replySeconds), address]);
       const [, fastest] = /= ([\d.]+)\//.exec(stdout) ?? [];
       if (code > 1) responses.set(address, programFailed('ping', stderr));
       else if (fastest !== undefined) responses.set(address, Number(fastest));

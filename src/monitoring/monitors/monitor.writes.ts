@@ -165,6 +165,8 @@ function effects(changed: Changed, { isOtherTarget, isOtherServer, isOtherCheck,
   return {
     ...newVersion,
     status: sql<'pending' | 'paused'>`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
+    last_checked_at: sql<Date>`case when ${isOtherTarget} then null else last_checked_at end`,
+    last_response_time_ms: sql<number>`case when ${isOtherTarget} then null else last_response_time_ms end`,
     last_error: sql<string>`case when ${isReset} then null else last_error end`,
     failures: sql<number>`case when ${isReset} or ${changesMaintenance} then 0 else failures end`,
     tls_expires_at: sql<Date>`case when ${isOtherServer} then null else tls_expires_at end`,

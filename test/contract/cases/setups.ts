@@ -67,13 +67,15 @@ export const setups: Record<string, Setup> = {
   },
   'showMonitor ping': useMonitor({ type: 'ping', url: 'router.example.net', http: undefined }),
   'showMonitor tcp': useMonitor({ type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined }),
-  'showMonitor heartbeat': async (draft) => {
-    draft.request.parameters = { id: (await createHeartbeat(draft)).id };
-  },
+  'showMonitor heartbeat': useHeartbeat,
   'showMonitor secret_header': useMonitor({ http: { headers: [{ name: 'Authorization', value: 'Bearer example-token-0123456789' }] } }),
   'showMonitor maintenance': useMonitor({ maintenance_until: '2099-12-31T23:00:00.000Z' }),
   'checkMonitor tcp': useMonitor({ type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined }),
   'checkMonitor ping': useMonitor({ type: 'ping', url: 'router.example.net', http: undefined }),
+  'checkMonitor secret_header': useMonitor({ http: { headers: [{ name: 'Authorization', value: 'Bearer example-token-0123456789' }] } }),
+  'updateMonitor tcp': useMonitor({ type: 'tcp', url: 'tcp://db.example.net:5432', http: undefined }),
+  'updateMonitor ping': useMonitor({ type: 'ping', url: 'router.example.net', http: undefined }),
+  'updateMonitor heartbeat': useHeartbeat,
   ...forHeartbeats('ignored', async (draft) => {
     const { id, path } = await createHeartbeat(draft);
     await draft.user.api.put(`/api/monitors/${id}`, { json: { is_active: false } });
@@ -154,6 +156,7 @@ export const setups: Record<string, Setup> = {
     setCredentials(draft, await authorization(await draft.service.createUser()));
   },
   'createMonitor website_not_found': withBody({ website_id: Number.MAX_SAFE_INTEGER }),
+  'updateMonitor website_not_found': withBody({ website_id: Number.MAX_SAFE_INTEGER }),
   'changeMonitors not_found': (draft) => {
     draft.request.json = { action: 'assign', tag: 'production', provider_id: Number.MAX_SAFE_INTEGER };
   },
@@ -302,6 +305,10 @@ function useMonitor(fields: Body): Setup {
   return async (draft) => {
     draft.request.parameters = { id: await createMonitor(draft, fields) };
   };
+}
+
+async function useHeartbeat(draft: Parameters<Setup>[0]) {
+  draft.request.parameters = { id: (await createHeartbeat(draft)).id };
 }
 
 function sendUnknownToken(draft: Parameters<Setup>[0]) {

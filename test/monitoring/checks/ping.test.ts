@@ -90,7 +90,8 @@ test('a reply that takes longer than the timeout is down', async () => {
 });
 
 test('says what a check does', () => {
-  expect(pingCheck.describe({ url: 'https://shop.example/path', settings: {}, intervalSeconds: 60, timeoutSeconds: 4 })).toBe(
-    'Send 3 echo requests to shop.example and expect a reply within 4 s.',
-  );
+  const describe = (timeoutSeconds: number) =>
+    pingCheck.describe({ url: 'https://shop.example/path', settings: {}, intervalSeconds: 60, timeoutSeconds });
+  expect(describe(1)).toBe('Send 3 echo requests to shop.example and expect a reply within 1 s.');
+  expect(describe(4)).toBe('Send 3 echo requests to shop.example and expect a reply within 2 s.');
 });

@@ -218,6 +218,19 @@ describe('state', () => {
     expect(await read()).toEqual({ host: 'other.example', scheduled: true });
   });
 
+  test.each([
+    ['removes', 'a new url', { url: 'https://shop.example.org/other' }, null],
+    ['removes', 'a new type', { type: 'ping' }, null],
+    ['keeps', 'another expectation', { http: { expected_status: ['204'] } }, 97],
+    ['keeps', 'pausing', { is_active: false }, 97],
+  ])('%s the time of the last check and its response time: %s', async (_, __, json, responseTime) => {
+    const { id, path } = await createMonitor(user);
+    await execute(`update monitors set status = 'up', last_checked_at = now(), last_response_time_ms = 97 where id = ?`, [id]);
+    const { data } = (await user.api.put(path, { json })).body;
+    expect(data.last_response_time_ms).toBe(responseTime);
+    expect(data.last_checked_at).toEqual(responseTime === null ? null : expect.any(String));
+  });
+
   test('resuming makes the monitor pending', async () => {
     const { path } = await createMonitor(user, { is_active: false });
     expect((await user.api.put(path, { json: { is_active: true } })).body.data.status).toBe('pending');

@@ -104,14 +104,14 @@ export const contractFaults: Fault[] = [
     { title: 'the contract allows a tag of a bulk change of 33 characters', find: bulkTags + tags(32), replace: bulkTags + tags(33) },
     {
       title: 'the contract allows a bulk change until a number',
-      find: '"type": "string",\n            "format": "date-time",\n            "maxLength": 40,\n            "description": "When the maintenance ends."',
-      replace: '"description": "When the maintenance ends."',
+      find: '"type": "string",\n            "format": "date-time",\n            "maxLength": 40,\n            "description": "When the maintenance ends. It must be in the future."',
+      replace: '"description": "When the maintenance ends. It must be in the future."',
       tests: ['test/monitoring/monitors/bulk.test.ts > "until":4102444740000'],
     },
     {
       title: 'the contract allows a bulk change until a time of any length',
-      find: '"maxLength": 40,\n            "description": "When the maintenance ends."',
-      replace: '"description": "When the maintenance ends."',
+      find: '"maxLength": 40,\n            "description": "When the maintenance ends. It must be in the future."',
+      replace: '"description": "When the maintenance ends. It must be in the future."',
     },
     {
       title: 'the contract allows an update with a tag of 33 characters',

@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * How long the monitor waits. Only for type heartbeat.
+ * How long the monitor waits. Only for type heartbeat. It goes down if no heartbeat comes for `interval` plus `grace_seconds`, counted from its last heartbeat, and before the first one from its creation.
  * @export
  * @interface HeartbeatOptionsUpdate
  */

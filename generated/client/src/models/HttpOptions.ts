@@ -51,11 +51,11 @@ export interface HttpOptions {
      */
     expected_status: Array<string>;
     /**
-     * A text that the body of the response must contain.
+     * Text that the body of the response must contain.
      */
     body_contains: string | null;
     /**
-     * A text that the body of the response must not contain.
+     * Text that the body of the response must not contain.
      */
     body_not_contains: string | null;
     /**

@@ -39,7 +39,7 @@ export interface HttpOptionsCreate {
      */
     method?: HttpOptionsCreateMethodEnum;
     /**
-     * The headers of the request. `Host`, `Content-Length`, `Accept-Encoding` and those that belong to a connection cannot be set, and no name can be repeated.
+     * The headers of the request. No name can be repeated. These cannot be set: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `Host`, `HTTP2-Settings`, `Keep-Alive`, `Proxy-Authenticate`, `Proxy-Authorization`, `Proxy-Connection`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`.
      */
     headers?: Array<RequestHeaderCreate>;
     /**
@@ -51,11 +51,11 @@ export interface HttpOptionsCreate {
      */
     expected_status?: Array<string>;
     /**
-     * A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked.
+     * Text that the body of the response must contain. The search is case-sensitive and covers the first MiB of the body. Null means that this is not checked.
      */
     body_contains?: string | null;
     /**
-     * A text that the first MiB of the body must not contain. Null means that this is not checked.
+     * Text that the first MiB of the body must not contain. The search is case-sensitive. Null means that this is not checked.
      */
     body_not_contains?: string | null;
     /**

@@ -29,7 +29,7 @@ import {
 } from './RequestHeaderCreate.js';
 
 /**
- * What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers` and `expected_status` are replaced as a whole.
+ * What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers`, `expected_status` and `json` are replaced as a whole.
  * @export
  * @interface HttpOptionsUpdate
  */
@@ -39,7 +39,7 @@ export interface HttpOptionsUpdate {
      */
     method?: HttpOptionsUpdateMethodEnum;
     /**
-     * The headers of the request. A masked value that is sent back keeps the stored one, if the header has the same name and the origin of `url` is the same. So `verify_tls` cannot be turned off without sending the full values either.
+     * The headers of the request, with the same rules as on creation. The current mask of a secret header keeps its stored value. Send the full value instead if `url` gets another origin, if `verify_tls` is turned off, or if the header is no longer secret.
      */
     headers?: Array<RequestHeaderCreate>;
     /**
@@ -51,11 +51,11 @@ export interface HttpOptionsUpdate {
      */
     expected_status?: Array<string>;
     /**
-     * A text that the body of the response must contain. Upper and lower case differ. The first MiB of the body is searched. Null means that this is not checked.
+     * Text that the body of the response must contain. The search is case-sensitive and covers the first MiB of the body. Null means that this is not checked.
      */
     body_contains?: string | null;
     /**
-     * A text that the first MiB of the body must not contain. Null means that this is not checked.
+     * Text that the first MiB of the body must not contain. The search is case-sensitive. Null means that this is not checked.
      */
     body_not_contains?: string | null;
     /**
@@ -63,15 +63,15 @@ export interface HttpOptionsUpdate {
      */
     json?: JsonCondition | null;
     /**
-     * Whether to follow redirects, up to 5. If false, a redirect is a response like any other.
+     * Whether to follow redirects, up to 5. Secret headers and the body are not sent to another origin. If false, a redirect is a response like any other, and `expected_status` can contain its status.
      */
     follow_redirects?: boolean;
     /**
-     * Whether the certificate of an https target must be valid.
+     * Whether the certificate of an https target must be valid. With false, an expired or self-signed one is accepted.
      */
     verify_tls?: boolean;
     /**
-     * How many days before the certificate of an https target expires to send a warning. Null means none.
+     * How many days before the certificate of an https target expires to send a warning. Another one is sent a day before. Null means none.
      */
     tls_warning_days?: number | null;
 }

@@ -67,11 +67,11 @@ export interface Monitor {
      */
     interval: number;
     /**
-     * How long a check may take. Type heartbeat does not use it.
+     * How long a check may take. Type ping waits at most 2 seconds for each reply. Type heartbeat does not use it.
      */
     timeout_seconds: number;
     /**
-     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down.
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. 0 for type heartbeat.
      */
     confirmations: number;
     /**
@@ -79,7 +79,7 @@ export interface Monitor {
      */
     is_active: boolean;
     /**
-     * `pending` until the first check, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` or `down` after a check. `paused` while `is_active` is false.
+     * `pending` until the first result, and again after the monitor was resumed, or its `url`, its `type`, or what the check sends or expects was changed. `up` after a successful check. `down` after a failed one that `confirmations` more have confirmed: until then the status stays as it was, and `last_error` already says what failed. A heartbeat monitor is `up` after a heartbeat, and `down` as soon as one is missing or the job reports a failure. `paused` while `is_active` is false.
      */
     status: MonitorStatusEnum;
     /**
@@ -95,19 +95,19 @@ export interface Monitor {
      */
     maintenance_until: Date | null;
     /**
-     * When the certificate of an https target expires, as of the last check. Null if there is none or it is not known yet.
+     * When the certificate expires, as of the last check. Null if it is not known yet, and unless `url` begins with https://.
      */
     tls_expires_at: Date | null;
     /**
-     * When the monitor was last checked, or got its last heartbeat. Null if that never happened.
+     * When the monitor was last checked, or got its last heartbeat. A missing heartbeat does not change it. Null until the first time, and again after `url` or `type` was changed.
      */
     last_checked_at: Date | null;
     /**
-     * The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded or if there was no check yet.
+     * The time to the response of the last check in milliseconds, rounded up, also if the check failed, for example with status 500. Null if nothing responded, if there was no check yet, for type heartbeat, and after `url` or `type` was changed.
      */
     last_response_time_ms: number | null;
     /**
-     * A human-readable reason why the last check failed. Null if it succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
+     * A human-readable reason why the last check failed, or why the heartbeat monitor is down. It is set with the first failure, before the monitor goes down. Null if the last check succeeded or if there was no check yet. If the service itself cannot check the monitor, for example because it has no network, this begins with "not checked" and says why; it says nothing about the target, does not change `status`, and disappears with the next check.
      */
     last_error: string | null;
     /**

@@ -32,7 +32,7 @@ export interface MonitorBulk {
      */
     action: MonitorBulkActionEnum;
     /**
-     * When the maintenance ends.
+     * When the maintenance ends. It must be in the future.
      */
     until?: Date;
     /**

@@ -24,7 +24,7 @@ export interface MonitorBulkResultData {
      */
     matched: number;
     /**
-     * The number of those that were not in the requested state before.
+     * The number of monitors that the action changed.
      */
     changed: number;
 }

@@ -59,11 +59,11 @@ export interface MonitorCreate {
      */
     interval?: number;
     /**
-     * How long a check may take. Type heartbeat does not use it.
+     * How long a check may take. Type ping waits at most 2 seconds for each reply. Type heartbeat does not use it.
      */
     timeout_seconds?: number;
     /**
-     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. Type heartbeat has none.
+     * How many more checks, 5 seconds apart, must fail after a failure before the monitor goes down. The default is 2. For type heartbeat it is 0, and nothing else is accepted.
      */
     confirmations?: number;
     /**

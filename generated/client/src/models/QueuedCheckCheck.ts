@@ -20,7 +20,7 @@ import { mapValues } from '../runtime.js';
  */
 export interface QueuedCheckCheck {
     /**
-     * What the check does, in one sentence. It contains no secrets.
+     * What the check does, in one sentence. It contains the URL, but neither the headers nor the body of the request.
      */
     summary: string;
 }

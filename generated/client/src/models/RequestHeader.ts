@@ -24,7 +24,7 @@ export interface RequestHeader {
      */
     name: string;
     /**
-     * The value. That of a secret header is masked: `****` and, if it is long, its last 4 characters.
+     * The value. That of a secret header is masked: `****` and, if it has 20 characters or more, its last 4.
      */
     value: string;
     /**

@@ -122,7 +122,7 @@ function maskOf({ value }: StoredHeader): string | undefined {
 
 function unknownMask(index: number): ValidationError {
   const message =
-    'is a masked value, which is accepted only for a header that is stored, while the origin of url and verify_tls stay the same. Send the full value';
+    'is a mask, which keeps a stored value only if it is the current mask of a secret header with this name, the header stays secret, url keeps its origin and verify_tls is not turned off. Send the full value';
   return { in: 'body', pointer: `/http/headers/${index}/value`, code: 'unknown_mask', message };
 }
 

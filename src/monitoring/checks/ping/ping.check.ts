@@ -1,6 +1,7 @@
 import { hostError } from '../../../net/addresses.ts';
 import { Deadline } from '../../../net/deadline.ts';
 import { NetworkError } from '../../../net/network-error.ts';
+import { replySeconds } from '../../../net/ping.ts';
 import { resolveHost } from '../../../net/resolve.ts';
 import { assertRoute } from '../../../net/route.ts';
 import type { MonitorCheck } from '../check.ts';
@@ -18,7 +19,7 @@ export const pingCheck: MonitorCheck = {
 
   hostOf: (target) => pingHost(target)?.replace(/\.$/, '') ?? '',
 
-  describe: ({ url, timeoutSeconds }) => `Send 3 echo requests to ${pingHost(url)} and expect a reply within ${timeoutSeconds} s.`,
+  describe: ({ url, timeoutSeconds }) => `Send 3 echo requests to ${pingHost(url)} and expect a reply within ${Math.min(timeoutSeconds, replySeconds)} s.`,
 
   /** Reports up if one of the echo requests gets a reply in time. The program that pings waits no longer than some seconds. */
   async run({ url, timeoutSeconds }, { net, pinger }) {
