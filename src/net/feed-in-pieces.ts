@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { inTurn } from './turns.ts';
 
 /** How the next bytes are parsed. */
@@ -13,7 +13,7 @@ export interface Portion {
  * Hands what a socket receives to its parser in small pieces: those that `portion` asks for, or everything if it is undefined.
  * Nothing more is read until they are parsed, or while the socket is paused. The work counts as that of the user.
  */
-export function feedInPieces(socket: Socket, userId: number, portion: () => Portion | undefined) {
+export function feedInPieces(socket: Duplex, userId: number, portion: () => Portion | undefined) {
   const push = socket.push.bind(socket);
   const read = socket._read.bind(socket);
   const waiting: (Buffer | null)[] = [];

@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { BodyBuffer } from './body-buffer.ts';
 import { Connection } from './connection.ts';
@@ -116,7 +115,7 @@ class Meter extends Duplex {
   body = new BodyBuffer(0);
   #bytesReceived = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Duplex) {
     super({
       readableHighWaterMark: 1, // Pieces that wait here would be parsed at once as soon as the session reads again.
       read: () => void socket.resume(),

@@ -92,7 +92,17 @@ async function pingWithPing(addresses: string[], requests: number): Promise<Map<
   const responses = new Map<string, number | NetworkError>();
   await Promise.all(
     addresses.filter(isAddress).map(async (address) => {
-      const { code, stdout, stderr } = await run('ping', ['-n', '-q', '-c', String(requests), '-i', '0.5', '-W', String(replySeconds), address]);
+      const { code, stdout, stderr } = await run('ping', [
+        '-n',
+        '-q',
+        '-c',
+        String(requests),
+        '-i',
+        '0.5',
+        '-W',
+        String(replySeconds),
+        address,
+      ]);
       const [, fastest] = /= ([\d.]+)\//.exec(stdout) ?? [];
       if (code > 1) responses.set(address, programFailed('ping', stderr));
       else if (fastest !== undefined) responses.set(address, Number(fastest));

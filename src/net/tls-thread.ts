@@ -1,0 +1,118 @@
+// Runs in a thread of its own: TLS of all connections to targets. A server can choose keys and certificates whose verification takes
+// 200 ms, and OpenSSL cannot be interrupted. The sockets stay in the main thread, which exchanges bytes with this one.
+import { constants } from 'node:crypto';
+import { Duplex } from 'node:stream';
+import tls, { type SecureContext, type TLSSocket } from 'node:tls';
+import { parentPort } from 'node:worker_threads';
+
+/** How a connection is secured. */
+export interface TlsOptions {
+  protocol: 'http/1.1' | 'h2';
+  servername: string;
+  verifiesTls: boolean;
+}
+
+/** From the main thread. Each message but the first names a connection. */
+export type Command =
+  | { authorities: string[] }
+  | { id: number; open: TlsOptions }
+  /** Encrypted bytes that the server has sent, or null after its last one. */
+  | { id: number; received: Uint8Array | null }
+  | { id: number; write: Uint8Array }
+  | { id: number; close: true };
+
+/** To the main thread. */
+export type Report =
+  /** Encrypted bytes for the server. */
+  | { id: number; send: Uint8Array }
+  /** The last bytes that were received have been handled. */
+  | { id: number; handled: true }
+  | { id: number; expiresAt: Date }
+  | { id: number; secure: { protocol: string | false | null } }
+  | { id: number; data: Uint8Array }
+  | { id: number; end: true }
+  | { id: number; error: { message: string; code?: string | undefined } };
+
+interface OpenConnection {
+  /** Stands for the socket of the main thread. */
+  wire: Duplex;
+  socket: TLSSocket;
+  /** What must not be sent before the certificate has been verified. */
+  unsent: Uint8Array[];
+  isSecure: boolean;
+}
+
+const connections = new Map<number, OpenConnection>();
+
+/** All connections share one context, because creating it takes longer than most checks. It contains no state of a connection. */
+let context: SecureContext | undefined;
+
+/** Bytes must have a buffer of their own, because all of it is copied. */
+function report(message: Report) {
+  parentPort?.postMessage(message);
+}
+
+parentPort?.on('message', (command: Command) => {
+  if ('authorities' in command) return trust(command.authorities);
+  if ('open' in command) return open(command.id, command.open);
+  const connection = connections.get(command.id);
+  if ('received' in command) return receive(command.id, connection, command.received);
+  if ('write' in command) connection && write(connection, command.write);
+  else connection?.socket.destroy();
+});
+
+function trust(authorities: string[]) {
+  tls.setDefaultCACertificates(authorities);
+  context = tls.createSecureContext({
+    ciphers: `${tls.DEFAULT_CIPHERS}:!DHE`, // The server would choose a group of any size. Browsers do not offer it either.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // Each repeated handshake would cost as much as the first one.
+  });
+}
+
+function open(id: number, { protocol, servername, verifiesTls }: TlsOptions) {
+  const wire = new Duplex({
+    read() {},
+    write(chunk, _, done) {
+      report({ id, send: new Uint8Array(chunk) });
+      done();
+    },
+  });
+  const socket = tls.connect({
+    socket: wire,
+    ALPNProtocols: [protocol],
+    ...(context && { secureContext: context }),
+    servername,
+    rejectUnauthorized: verifiesTls, // NODE_TLS_REJECT_UNAUTHORIZED must not change it.
+  });
+  const connection: OpenConnection = { wire, socket, unsent: [], isSecure: false };
+  connections.set(id, connection);
+  // Runs before Node verifies the certificate, because it is not available afterwards.
+  socket.prependOnceListener('secure', () => {
+    const expiresAt = new Date(socket.getPeerCertificate().valid_to);
+    if (!Number.isNaN(expiresAt.getTime())) report({ id, expiresAt });
+  });
+  socket.once('secureConnect', () => {
+    connection.isSecure = true;
+    report({ id, secure: { protocol: socket.alpnProtocol } });
+    for (const bytes of connection.unsent.splice(0)) socket.write(bytes);
+  });
+  socket.on('data', (data) => report({ id, data: new Uint8Array(data) }));
+  // An end before that is an error, which follows.
+  socket.once('end', () => connection.isSecure && report({ id, end: true }));
+  socket.on('error', ({ message, code }: NodeJS.ErrnoException) => report({ id, error: { message, code } }));
+  socket.once('close', () => {
+    connections.delete(id);
+    wire.destroy();
+  });
+}
+
+function receive(id: number, connection: OpenConnection | undefined, bytes: Uint8Array | null) {
+  connection?.wire.push(bytes);
+  // Node decrypts in this turn, and reports what came of it.
+  setImmediate(() => report({ id, handled: true }));
+}
+
+function write({ isSecure, socket, unsent }: OpenConnection, bytes: Uint8Array) {
+  if (isSecure) socket.write(bytes);
+  else unsent.push(bytes);
+}

@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import tls, { type TLSSocket, type TlsOptions } from 'node:tls';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { TlsStream } from '../../src/net/tls-stream.ts';
+import { type Certificate, createAuthority, createCostlyChain, createRsaCertificate, trust } from '../support/certificates.ts';
+
+let trusted: Certificate;
+/** The most certificates that fit into a handshake. Verifying them takes more than 100 ms. */
+let costly: Certificate;
+let tooLong: Certificate;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  trust(authority);
+  [trusted, costly, tooLong] = await Promise.all([authority.issue('shop.example'), createCostlyChain(50), createCostlyChain(90)]);
+});
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+});
+
+/** Starts a server, and returns its port. */
+async function serve(
+  options: TlsOptions,
+  onConnection: (socket: TLSSocket) => void = (socket) => socket.end('done'),
+  onClose = () => {},
+): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = tls.createServer(options, (socket) => {
+    socket.on('error', () => {});
+    onConnection(socket);
+  });
+  server.on('tlsClientError', () => {});
+  server.on('connection', (socket) => sockets.add(socket.once('close', onClose)));
+  cleanUps.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+function connect(port: number, { userId = 1, verifiesTls = true } = {}): TlsStream {
+  const stream = new TlsStream(net.connect(port, '127.0.0.1'), userId, { protocol: 'http/1.1', servername: 'shop.example', verifiesTls });
+  cleanUps.push(() => stream.destroy());
+  return stream.on('error', () => {});
+}
+
+/** Resolves with everything that the server sends, or rejects with the error of the connection. */
+async function read(stream: TlsStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  return text;
+}
+
+test('delivers what both sides send, and says what was agreed on', async () => {
+  const port = await serve({ ...trusted, ALPNProtocols: ['http/1.1'] }, (socket) =>
+    socket.once('data', (data) => socket.end(`got ${data}`)),
+  );
+  const stream = connect(port);
+  const certificate = once(stream, 'certificate');
+  stream.write('hello');
+  expect(await read(stream)).toBe('got hello');
+  expect({ isSecure: stream.isSecure, protocol: stream.protocol, bytesRead: stream.bytesRead }).toEqual({
+    isSecure: true,
+    protocol: 'http/1.1',
+    bytesRead: 9,
+  });
+  expect((await certificate)[0]).toBeInstanceOf(Date);
+});
+
+test('sends nothing to a server whose certificate is not trusted', async () => {
+  let received = 0;
+  const closed = Promise.withResolvers<void>();
+  const port = await serve(
+    await createRsaCertificate(),
+    (socket) => {
+      socket.on('data', ({ length }) => {
+        received += length;
+      });
+    },
+    () => closed.resolve(),
+  );
+  const stream = connect(port);
+  stream.write('secret');
+  await expect(read(stream)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  await closed.promise;
+  expect(received).toBe(0);
+});
+
+test('certificates that are costly to verify take little time of this thread', async () => {
+  const port = await serve(costly);
+  const own = await cpuMs(() => once(tls.connect({ port, rejectUnauthorized: false }), 'secureConnect'));
+  const other = await cpuMs(() => read(connect(port, { verifiesTls: false })));
+  expect(other).toBeLessThan(own / 3);
+});
+
+/** The time that this thread computes, however busy the machine is. */
+async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+test('rejects certificates that need more than 32 KiB', async () => {
+  const port = await serve(tooLong);
+  await expect(read(connect(port, { verifiesTls: false }))).rejects.toThrow('the server sent too much for a TLS handshake');
+});
+
+test('rejects a server that sends more than 320 KiB besides the content', async () => {
+  // The server encrypts each byte for itself, which takes 22 bytes.
+  const port = await serve(trusted, (socket) => {
+    const more = (error?: Error | null) => error || socket.write('x', more);
+    more();
+  });
+  const stream = connect(port);
+  await expect(read(stream)).rejects.toThrow('the server sent too much');
+  expect(stream.bytesRead).toBeLessThan(320 * 1024);
+});
+
+test('does not offer a key exchange with a group that the server chooses', async () => {
+  const port = await serve({
+    ...(await createRsaCertificate()),
+    ciphers: 'DHE-RSA-AES128-GCM-SHA256',
+    dhparam: 'auto',
+    maxVersion: 'TLSv1.2',
+  });
+  await expect(read(connect(port, { verifiesTls: false }))).rejects.toMatchObject({
+    code: expect.stringMatching(/HANDSHAKE_FAILURE|EPROTO/),
+  });
+});
+
+test('does not repeat the handshake', async () => {
+  const repeated = Promise.withResolvers<Error | null>();
+  const port = await serve({ ...trusted, maxVersion: 'TLSv1.2' }, (socket) => {
+    socket.once('error', (error) => repeated.resolve(error));
+    socket.renegotiate({}, (error) => repeated.resolve(error));
+  });
+  void read(connect(port)).catch(() => {});
+  expect(await repeated.promise).toBeInstanceOf(Error);
+});
+
+test('costly handshakes of one user do not delay those of others', async () => {
+  const [costlyPort, port] = [await serve(costly), await serve(trusted)];
+  let completed = 0;
+  const handshakes = Array.from({ length: 12 }, async () => {
+    await once(connect(costlyPort, { userId: 1, verifiesTls: false }), 'secureConnect');
+    completed++;
+  });
+  await handshakes[0];
+  expect(await read(connect(port, { userId: 2 }))).toBe('done');
+  expect(completed).toBeLessThan(6);
+  await Promise.all(handshakes);
+});
+
+test('reads nothing more from the server while nobody reads the content', async () => {
+  const piece = 'x'.repeat(64 * 1024);
+  const port = await serve(trusted, (socket) => {
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  const stream = connect(port);
+  await once(stream, 'data');
+  stream.pause();
+  for (let count = 0; count < 20; count++) await once(connect(port), 'secureConnect');
+  expect(stream.bytesRead).toBeLessThan(512 * 1024);
+});
+
+test('an end before the handshake is an error', async () => {
+  const server = net.createServer((socket) => socket.end());
+  cleanUps.push(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const stream = connect((server.address() as AddressInfo).port);
+  await expect(read(stream)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('a connection that is refused is an error of the socket', async () => {
+  const server = net.createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  await expect(read(connect(port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('if its thread dies, connections fail because of this machine, and the next one has another thread', async () => {
+  const port = await serve(trusted, () => {});
+  const postMessage = vi.spyOn(Worker.prototype, 'postMessage');
+  const stream = connect(port);
+  await once(stream, 'secureConnect');
+  const [thread] = postMessage.mock.contexts as unknown as Worker[];
+  postMessage.mockRestore();
+  const failure = expect(read(stream)).rejects.toMatchObject({ kind: 'local', message: 'the TLS thread has ended' });
+  await thread?.terminate();
+  await failure;
+  const next = connect(port);
+  await once(next, 'secureConnect');
+  expect(next.isSecure).toBe(true);
+});
