@@ -128,15 +128,18 @@ class TlsThread {
   readonly #streams = new Map<number, TlsStream>();
   #authorities: string[] | undefined;
   #nextId = 1;
+  #commands: Command[] = [];
   /** Users whose bytes wait. The thread handles one piece at a time, of each user in turn, so that costly ones delay only their user. */
   readonly #waiting = new Map<number, Command[]>();
   #isBusy = false;
 
   private constructor() {
     this.#worker.unref(); // An idle thread does not keep the process running. Its connections do.
-    this.#worker.on('message', (report: Report) => {
-      this.#streams.get(report.id)?.handle(report);
-      if ('handled' in report) this.#handleNext();
+    this.#worker.on('message', (reports: Report[]) => {
+      for (const report of reports) {
+        this.#streams.get(report.id)?.handle(report);
+        if ('handled' in report) this.#handleNext();
+      }
     });
     this.#worker.once('error', (error) => this.#fail(error));
     this.#worker.once('exit', () => this.#fail(new Error('the TLS thread has ended')));
@@ -164,9 +167,10 @@ class TlsThread {
     if (this.#streams.delete(id)) this.post({ id, close: true });
   }
 
-  /** Bytes must have a buffer of their own, because all of it is copied. */
+  /** Sends a command with the others of this turn, because a message costs much. Bytes must have a buffer of their own: all of it is copied. */
   post(command: Command) {
-    this.#worker.postMessage(command);
+    if (this.#commands.length === 0) setImmediate(() => this.#worker.postMessage(this.#commands.splice(0)));
+    this.#commands.push(command);
   }
 
   #handleNext() {

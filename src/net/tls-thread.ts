@@ -47,19 +47,33 @@ const connections = new Map<number, OpenConnection>();
 /** All connections share one context, because creating it takes longer than most checks. It contains no state of a connection. */
 let context: SecureContext | undefined;
 
-/** Bytes must have a buffer of their own, because all of it is copied. */
+let reports: Report[] = [];
+/** Connections whose last bytes have been handled. Whatever came of them is reported before. */
+let handled: Report[] = [];
+
+/** Reports with everything else of this turn, because a message costs much. Bytes must have a buffer of their own: all of it is copied. */
 function report(message: Report) {
-  parentPort?.postMessage(message);
+  if (reports.length + handled.length === 0) setImmediate(flush);
+  ('handled' in message ? handled : reports).push(message);
 }
 
-parentPort?.on('message', (command: Command) => {
+function flush() {
+  parentPort?.postMessage([...reports, ...handled]);
+  [reports, handled] = [[], []];
+}
+
+parentPort?.on('message', (commands: Command[]) => {
+  for (const command of commands) execute(command);
+});
+
+function execute(command: Command) {
   if ('authorities' in command) return trust(command.authorities);
   if ('open' in command) return open(command.id, command.open);
   const connection = connections.get(command.id);
   if ('received' in command) return receive(command.id, connection, command.received);
   if ('write' in command) connection && write(connection, command.write);
   else connection?.socket.destroy();
-});
+}
 
 function trust(authorities: string[]) {
   tls.setDefaultCACertificates(authorities);
@@ -107,9 +121,8 @@ function open(id: number, { protocol, servername, verifiesTls }: TlsOptions) {
 }
 
 function receive(id: number, connection: OpenConnection | undefined, bytes: Uint8Array | null) {
-  connection?.wire.push(bytes);
-  // Node decrypts in this turn, and reports what came of it.
-  setImmediate(() => report({ id, handled: true }));
+  connection?.wire.push(bytes); // Node decrypts in this turn.
+  report({ id, handled: true });
 }
 
 function write({ isSecure, socket, unsent }: OpenConnection, bytes: Uint8Array) {

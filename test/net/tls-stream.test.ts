@@ -147,14 +147,13 @@ test('does not repeat the handshake', async () => {
 test('costly handshakes of one user do not delay those of others', async () => {
   const [costlyPort, port] = [await serve(costly), await serve(trusted)];
   let completed = 0;
-  const handshakes = Array.from({ length: 12 }, async () => {
+  const handshakes = Array.from({ length: 20 }, async () => {
     await once(connect(costlyPort, { userId: 1, verifiesTls: false }), 'secureConnect');
     completed++;
   });
   await handshakes[0];
   expect(await read(connect(port, { userId: 2 }))).toBe('done');
-  expect(completed).toBeLessThan(6);
-  await Promise.all(handshakes);
+  expect(completed).toBeLessThan(10); // Each step of a handshake waits for one of the other user.
 });
 
 test('reads nothing more from the server while nobody reads the content', async () => {

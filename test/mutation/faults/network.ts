@@ -1,6 +1,7 @@
 import { type Fault, faultsIn } from '../fault.ts';
 
 const guarded = ['test/net/guarded-request.test.ts'];
+const tlsStream = ['test/net/tls-stream.test.ts'];
 const http2 = ['test/net/http2.test.ts'];
 const cookies = ['test/net/cookies.test.ts'];
 const addresses = ['test/net/addresses.test.ts'];
@@ -63,11 +64,6 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/net/connection.ts', tests: guarded }, [
     {
-      title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0',
-      find: 'rejectUnauthorized: verifiesTls, //',
-      replace: '...(!verifiesTls && { rejectUnauthorized: false }), //',
-    },
-    {
       title: 'the date of a valid certificate is reported if that of its issuer has expired',
       find: ' || !(expiry.getTime() < Date.now())',
       replace: '',
@@ -76,13 +72,57 @@ export const networkFaults: Fault[] = [
     { title: 'a name is resolved again after its addresses were checked', find: '      lookup: fixedLookup(addresses),\n', replace: '' },
     {
       title: 'the certificate of an address is checked for no name',
-      find: "servername: isIP(target.host) === 0 ? target.host.replace(/\\.$/, '') : '',",
-      replace: "servername: '', checkServerIdentity: () => undefined,",
+      find: "const servername = isIP(host) === 0 ? host.replace(/\\.$/, '') : '';",
+      replace: "const servername = '';",
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/tls-thread.ts', tests: tlsStream }, [
+    {
+      title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0',
+      find: 'rejectUnauthorized: verifiesTls, //',
+      replace: '...(!verifiesTls && { rejectUnauthorized: false }), //',
+      tests: guarded,
+    },
+    {
+      title: 'a request is sent before the certificate is verified',
+      find: 'if (isSecure) socket.write(bytes);',
+      replace: 'if (socket) socket.write(bytes);',
+    },
+    { title: 'a server can choose the group of a key exchange', find: ':!DHE', replace: '' },
+    { title: 'a server can repeat the handshake', find: 'constants.SSL_OP_NO_RENEGOTIATION, //', replace: '0, //' },
+    { title: 'a connection that ends in the handshake is complete', find: 'connection.isSecure && report', replace: 'report' },
+  ]),
+  ...faultsIn({ file: 'src/net/tls-stream.ts', tests: tlsStream }, [
+    {
+      title: 'certificates of any length are verified',
+      find: 'this.isSecure ? maxOtherBytes : maxHandshakeBytes',
+      replace: 'maxOtherBytes',
+    },
+    {
+      title: 'a server can send tiny frames of TLS without end',
+      find: 'this.isSecure ? maxOtherBytes : maxHandshakeBytes',
+      replace: 'this.isSecure ? Number.POSITIVE_INFINITY : maxHandshakeBytes',
+    },
+    {
+      title: 'costly handshakes of one user delay those of others',
+      find: 'this.#waiting.get(userId) ?? []',
+      replace: 'this.#waiting.get((userId = 0)) ?? []',
+    },
+    {
+      title: 'a server can send without end while nobody reads',
+      find: 'this.#isReading || !this.isSecure',
+      replace: 'this.#isReading !== undefined',
     },
     {
       title: 'authorities that become trusted later are unknown',
-      find: 'if (shared?.authorities !== authorities)',
-      replace: 'if (!shared)',
+      find: 'if (authorities !== this.#authorities)',
+      replace: 'if (!this.#authorities)',
+      tests: guarded,
+    },
+    {
+      title: 'no connection is secured after the thread has died',
+      find: 'if (TlsThread.#current === this) TlsThread.#current = undefined;',
+      replace: '',
     },
   ]),
   ...faultsIn({ file: 'src/net/http1.ts', tests: guarded }, [
