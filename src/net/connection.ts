@@ -38,7 +38,7 @@ export class Connection {
 
   #secure(socket: Socket, host: string, { userId = 0, protocol = 'http/1.1', verifiesTls = true, onCertificate }: ConnectionOptions) {
     const servername = isIP(host) === 0 ? host.replace(/\.$/, '') : '';
-    return new TlsStream(socket, userId, { protocol, servername, verifiesTls }).once('certificate', (expiresAt: Date) => {
+    return new TlsStream(socket, userId, { protocol, host, servername, verifiesTls }).once('certificate', (expiresAt: Date) => {
       this.#certificateExpiry = expiresAt;
       onCertificate?.(expiresAt);
     });

@@ -8,6 +8,9 @@ import { parentPort } from 'node:worker_threads';
 /** How a connection is secured. */
 export interface TlsOptions {
   protocol: 'http/1.1' | 'h2';
+  /** The name or the address that the certificate must be for. */
+  host: string;
+  /** The name that the server is asked for. Empty for an address. */
   servername: string;
   verifiesTls: boolean;
 }
@@ -37,9 +40,6 @@ interface OpenConnection {
   /** Stands for the socket of the main thread. */
   wire: Duplex;
   socket: TLSSocket;
-  /** What must not be sent before the certificate has been verified. */
-  unsent: Uint8Array[];
-  isSecure: boolean;
 }
 
 const connections = new Map<number, OpenConnection>();
@@ -71,7 +71,8 @@ function execute(command: Command) {
   if ('open' in command) return open(command.id, command.open);
   const connection = connections.get(command.id);
   if ('received' in command) return receive(command.id, connection, command.received);
-  if ('write' in command) connection && write(connection, command.write);
+  if ('write' in command)
+    connection?.socket.write(command.write); // Node sends nothing before it has verified the certificate.
   else connection?.socket.destroy();
 }
 
@@ -83,7 +84,7 @@ function trust(authorities: string[]) {
   });
 }
 
-function open(id: number, { protocol, servername, verifiesTls }: TlsOptions) {
+function open(id: number, { protocol, host, servername, verifiesTls }: TlsOptions) {
   const wire = new Duplex({
     read() {},
     write(chunk, _, done) {
@@ -95,24 +96,19 @@ function open(id: number, { protocol, servername, verifiesTls }: TlsOptions) {
     socket: wire,
     ALPNProtocols: [protocol],
     ...(context && { secureContext: context }),
+    host,
     servername,
     rejectUnauthorized: verifiesTls, // NODE_TLS_REJECT_UNAUTHORIZED must not change it.
   });
-  const connection: OpenConnection = { wire, socket, unsent: [], isSecure: false };
-  connections.set(id, connection);
+  connections.set(id, { wire, socket });
   // Runs before Node verifies the certificate, because it is not available afterwards.
   socket.prependOnceListener('secure', () => {
     const expiresAt = new Date(socket.getPeerCertificate().valid_to);
     if (!Number.isNaN(expiresAt.getTime())) report({ id, expiresAt });
   });
-  socket.once('secureConnect', () => {
-    connection.isSecure = true;
-    report({ id, secure: { protocol: socket.alpnProtocol } });
-    for (const bytes of connection.unsent.splice(0)) socket.write(bytes);
-  });
+  socket.once('secureConnect', () => report({ id, secure: { protocol: socket.alpnProtocol } }));
   socket.on('data', (data) => report({ id, data: new Uint8Array(data) }));
-  // An end before that is an error, which follows.
-  socket.once('end', () => connection.isSecure && report({ id, end: true }));
+  socket.once('end', () => report({ id, end: true }));
   socket.on('error', ({ message, code }: NodeJS.ErrnoException) => report({ id, error: { message, code } }));
   socket.once('close', () => {
     connections.delete(id);
@@ -123,9 +119,4 @@ function open(id: number, { protocol, servername, verifiesTls }: TlsOptions) {
 function receive(id: number, connection: OpenConnection | undefined, bytes: Uint8Array | null) {
   connection?.wire.push(bytes); // Node decrypts in this turn.
   report({ id, handled: true });
-}
-
-function write({ isSecure, socket, unsent }: OpenConnection, bytes: Uint8Array) {
-  if (isSecure) socket.write(bytes);
-  else unsent.push(bytes);
 }

@@ -4,15 +4,23 @@ import tls, { type TLSSocket, type TlsOptions } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { TlsStream } from '../../src/net/tls-stream.ts';
-import { type Certificate, createAuthority, createCostlyChain, createRsaCertificate, trust } from '../support/certificates.ts';
+import {
+  type Authority,
+  type Certificate,
+  createAuthority,
+  createCostlyChain,
+  createRsaCertificate,
+  trust,
+} from '../support/certificates.ts';
 
+let authority: Authority;
 let trusted: Certificate;
 /** The most certificates that fit into a handshake. Verifying them takes more than 100 ms. */
 let costly: Certificate;
 let tooLong: Certificate;
 
 beforeAll(async () => {
-  const authority = await createAuthority();
+  authority = await createAuthority();
   trust(authority);
   [trusted, costly, tooLong] = await Promise.all([authority.issue('shop.example'), createCostlyChain(50), createCostlyChain(90)]);
 });
@@ -43,8 +51,9 @@ async function serve(
   return (server.address() as AddressInfo).port;
 }
 
-function connect(port: number, { userId = 1, verifiesTls = true } = {}): TlsStream {
-  const stream = new TlsStream(net.connect(port, '127.0.0.1'), userId, { protocol: 'http/1.1', servername: 'shop.example', verifiesTls });
+function connect(port: number, { userId = 1, verifiesTls = true, host = 'shop.example' } = {}): TlsStream {
+  const options = { protocol: 'http/1.1' as const, host, servername: host === '127.0.0.1' ? '' : host, verifiesTls };
+  const stream = new TlsStream(net.connect(port, '127.0.0.1'), userId, options);
   cleanUps.push(() => stream.destroy());
   return stream.on('error', () => {});
 }
@@ -89,6 +98,18 @@ test('sends nothing to a server whose certificate is not trusted', async () => {
   await expect(read(stream)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   await closed.promise;
   expect(received).toBe(0);
+});
+
+test('accepts only certificates for the name or the address of the server', async () => {
+  const [named, addressed] = [await serve(trusted), await serve(await authority.issue('127.0.0.1'))];
+  expect(await read(connect(named))).toBe('done');
+  expect(await read(connect(addressed, { host: '127.0.0.1' }))).toBe('done');
+  for (const [port, host] of [
+    [named, 'other.example'],
+    [named, '127.0.0.1'],
+    [addressed, 'shop.example'],
+  ] as const)
+    await expect(read(connect(port, { host }))).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 });
 
 test('certificates that are costly to verify take little time of this thread', async () => {
@@ -188,17 +209,33 @@ test('a connection that is refused is an error of the socket', async () => {
   await expect(read(connect(port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('if its thread dies, connections fail because of this machine, and the next one has another thread', async () => {
-  const port = await serve(trusted, () => {});
+/** Connects, and ends the thread. Resolves with the error of the connection. */
+async function endThread(port: number): Promise<unknown> {
   const postMessage = vi.spyOn(Worker.prototype, 'postMessage');
   const stream = connect(port);
   await once(stream, 'secureConnect');
   const [thread] = postMessage.mock.contexts as unknown as Worker[];
   postMessage.mockRestore();
-  const failure = expect(read(stream)).rejects.toMatchObject({ kind: 'local', message: 'the TLS thread has ended' });
+  const failure = once(stream, 'error');
   await thread?.terminate();
-  await failure;
+  return (await failure)[0];
+}
+
+test('if its thread dies, connections fail because of this machine, and the next one has another thread', async () => {
+  const port = await serve(trusted, () => {});
+  expect(await endThread(port)).toMatchObject({ kind: 'local', message: 'the TLS thread has ended' });
   const next = connect(port);
   await once(next, 'secureConnect');
   expect(next.isSecure).toBe(true);
+});
+
+test('NODE_TLS_REJECT_UNAUTHORIZED does not turn the verification off', async () => {
+  await endThread(await serve(trusted, () => {}));
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  try {
+    const port = await serve(await createRsaCertificate());
+    await expect(read(connect(port))).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  }
 });

@@ -81,16 +81,10 @@ export const networkFaults: Fault[] = [
       title: 'certificates are not verified with NODE_TLS_REJECT_UNAUTHORIZED=0',
       find: 'rejectUnauthorized: verifiesTls, //',
       replace: '...(!verifiesTls && { rejectUnauthorized: false }), //',
-      tests: guarded,
     },
-    {
-      title: 'a request is sent before the certificate is verified',
-      find: 'if (isSecure) socket.write(bytes);',
-      replace: 'if (socket) socket.write(bytes);',
-    },
+    { title: 'the certificate of an address is checked for localhost', find: '    host,\n    servername,\n', replace: '    servername,\n' },
     { title: 'a server can choose the group of a key exchange', find: ':!DHE', replace: '' },
     { title: 'a server can repeat the handshake', find: 'constants.SSL_OP_NO_RENEGOTIATION, //', replace: '0, //' },
-    { title: 'a connection that ends in the handshake is complete', find: 'connection.isSecure && report', replace: 'report' },
   ]),
   ...faultsIn({ file: 'src/net/tls-stream.ts', tests: tlsStream }, [
     {
