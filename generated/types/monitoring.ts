@@ -230,13 +230,13 @@ export interface paths {
         };
         /**
          * Send a heartbeat
-         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
+         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
          */
         get: operations["getHeartbeat"];
         put?: never;
         /**
          * Send a heartbeat
-         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
+         * @description Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. `Accept` is ignored, and so is a body, of any media type.
          */
         post: operations["sendHeartbeat"];
         delete?: never;
@@ -260,13 +260,13 @@ export interface paths {
         };
         /**
          * Report a failure
-         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well.
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
          */
         get: operations["getHeartbeatFailure"];
         put?: never;
         /**
          * Report a failure
-         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. A body can have any media type, and is ignored.
+         * @description Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. `Accept` is ignored, and so is a body, of any media type.
          */
         post: operations["sendHeartbeatFailure"];
         delete?: never;
@@ -3051,7 +3051,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            406: components["responses"]["NotAcceptable"];
             /** @description The token is too long. */
             422: {
                 headers: {
@@ -3118,7 +3117,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            406: components["responses"]["NotAcceptable"];
             /** @description The token is too long. */
             422: {
                 headers: {
@@ -3185,7 +3183,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            406: components["responses"]["NotAcceptable"];
             /** @description The token is too long. */
             422: {
                 headers: {
@@ -3252,7 +3249,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            406: components["responses"]["NotAcceptable"];
             /** @description The token is too long. */
             422: {
                 headers: {

@@ -131,7 +131,8 @@ export const explanations: Record<ProblemCode, Explanation> = {
     ],
   },
   not_acceptable: {
-    meaning: 'The `Accept` header excludes `application/json`, the only media type that the operation returns.',
+    meaning:
+      'The `Accept` header excludes `application/json`, the only media type that the operation returns. Heartbeats ignore the header.',
     remedies: ['Send `Accept: application/json` or `*/*`, or leave out the header.'],
   },
   request_timeout: {

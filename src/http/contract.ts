@@ -22,6 +22,8 @@ export interface Operation {
   credentials: ('bearerKey' | 'sessionCookie')[];
   /** Whether the token in its path is the credential. The handler looks it up, and reports one that is unknown as not found. */
   hasTokenInPath: boolean;
+  /** Whether it declares 406. The others ignore the Accept header, because a job that sends a fixed one must not lose its request. */
+  checksAccept: boolean;
   parameters: Parameter[];
   body?: OperationBody;
   /** The 2xx statuses, in ascending order. */
@@ -132,6 +134,7 @@ function toOperation(source: DocumentOperation, basePath: string, validatorsOf: 
     scopes: (source as { 'x-required-scopes'?: Scope[] })['x-required-scopes'] ?? [],
     credentials: (source.security ?? []).flatMap((entry) => Object.keys(entry)) as Operation['credentials'],
     hasTokenInPath: (source as { 'x-authentication'?: string })['x-authentication'] === 'token',
+    checksAccept: '406' in (source.responses ?? {}),
     parameters: (source.parameters ?? []) as Parameter[],
     ...(requestBody && media && { body: { mediaType: media[0], schema: media[1].schema, ...fieldsOf(media[1].schema) } }),
     successStatuses: Object.keys(source.responses ?? {})

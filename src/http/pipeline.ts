@@ -59,7 +59,7 @@ export async function createPipeline(
     const handle = async () => {
       requireSameOrigin(operation, caller, ctx, deps); // 403
       requireScopes(operation, caller); // 403
-      requireAcceptable(ctx); // 406
+      requireAcceptable(ctx, operation); // 406
       requireMediaType(ctx, operation); // 415
       const body = await readBody(ctx, operation); // 413, 400
       const input = readInput(ctx, operation, { pathParameters, body, rules: rulesByOperation[operation.id] }); // 422
@@ -172,9 +172,9 @@ function requireScopes(operation: Operation, caller: Caller) {
   throw new ProblemError('missing_scope', `This operation requires the scope ${list}. Use an API key that has it.`);
 }
 
-function requireAcceptable(ctx: Context) {
+function requireAcceptable(ctx: Context, { checksAccept }: Operation) {
   const { accept = '*/*' } = ctx.headers;
-  if (accept !== '*/*' && !ctx.accepts('application/json', 'application/json;charset=utf-8')) {
+  if (checksAccept && accept !== '*/*' && !ctx.accepts('application/json', 'application/json;charset=utf-8')) {
     throw new ProblemError('not_acceptable', 'This operation returns application/json, which the Accept header excludes.');
   }
 }

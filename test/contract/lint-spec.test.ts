@@ -255,6 +255,14 @@ const injectedErrors: InjectedError[] = [
     at: 'paths./users.post.responses',
   },
   {
+    title: 'an operation without a token in its path that declares no 406',
+    file: 'monitoring/paths/users.yaml',
+    find: "    '406': { $ref: ../../shared/responses.yaml#/NotAcceptable }\n",
+    replacement: '',
+    rule: 'sitekeeper-declared-statuses',
+    at: 'paths./users.post.responses',
+  },
+  {
     title: 'an operation that requires a session but declares no 401',
     file: 'monitoring/paths/session.yaml',
     find: "    '401': { $ref: ../../shared/responses.yaml#/SessionRequired }\n",

@@ -83,7 +83,7 @@ export const mistakes: Mistake[] = [
     status: 406,
     code: 'not_acceptable',
     part: 'Accept',
-    isPossible: always,
+    isPossible: ({ responses }) => '406' in responses,
     make({ request }) {
       request.headers.Accept = 'text/html';
     },

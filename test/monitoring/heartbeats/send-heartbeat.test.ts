@@ -8,6 +8,7 @@ import { redactCredentials } from '../../../src/telemetry/redact.ts';
 import { etag as etagOf } from '../../support/etags.ts';
 import { rawExchange } from '../../support/raw-http.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { expectWithin, startStopwatch } from '../../support/stall.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { createMonitor, monitorExample } from '../factories.ts';
 import { assignProvider, createHeartbeat, readAlertKinds, readCounts, readIncidents, readMonitor } from './heartbeat-monitors.ts';
@@ -181,6 +182,32 @@ describe('a heartbeat', () => {
     expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up' });
   });
 
+  test.each([
+    ['text/html', 'GET', ''],
+    ['text/html', 'POST', '/fail'],
+    ['text/html', 'HEAD', ''],
+    ['image/png;q=0.9, */*;q=0', 'GET', '/fail'],
+    ['not a media type', 'POST', ''],
+  ])('is not lost if the sender accepts only %s: %s %s', async (accept, method, end) => {
+    const monitor = await createHeartbeat(user);
+    const { status, headers } = await service.anonymous.request(method, monitor.receiver + end, { headers: { Accept: accept } });
+    expect([status, headers.get('Content-Type')]).toEqual([200, 'application/json']);
+    expect(await readMonitor(user, monitor)).toMatchObject({ status: end === '' ? 'up' : 'down' });
+  });
+
+  test('is recorded before its body has arrived, and one that never ends keeps the connection open for 10 seconds at most', async () => {
+    const monitor = await createHeartbeat(user);
+    const elapsed = startStopwatch();
+    const { text } = await rawExchange(service.url, (socket) => {
+      socket.write(`POST ${monitor.receiver} HTTP/1.1\r\nHost: a\r\nContent-Type: /;;\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      const sending = setInterval(() => socket.write(`10000\r\n${'x'.repeat(0x10000)}\r\n`), 50);
+      socket.once('close', () => clearInterval(sending));
+    });
+    expectWithin(10, elapsed());
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 0 });
+  });
+
   test('with a body leaves the connection usable for the next one', async () => {
     const monitor = await createHeartbeat(user);
     const body = 'x'.repeat(300 * 1024);
@@ -280,15 +307,11 @@ describe('the limit of an address', () => {
     expect((await anonymous.post(monitor.receiver)).status).toBe(200);
   });
 
-  test.each([
-    ['tokens that are too long', 'x'.repeat(70), '*/*', 422],
-    ['a format that is not available', unknownToken, 'text/html', 406],
-  ])('counts requests with %s', async (_, token, accept, expected) => {
+  test('counts tokens that are too long', async () => {
     const { anonymous } = await startLimited(50);
-    const send = (count: number) => anonymous.post(`/api/heartbeats/${token}${count}`, { headers: { Accept: accept } });
     const statuses: number[] = [];
-    for (let count = 0; count < 7; count++) statuses.push((await send(count)).status);
-    expect(statuses).toEqual([...Array(5).fill(expected), 429, 429]);
+    for (let count = 0; count < 7; count++) statuses.push((await anonymous.post(`/api/heartbeats/${'x'.repeat(70)}${count}`)).status);
+    expect(statuses).toEqual([...Array(5).fill(422), 429, 429]);
   });
 
   test('is the only one for unknown tokens: none of them has a counter of its own', async () => {

@@ -19,6 +19,12 @@ export const httpFaults: Fault[] = [
       replace: 'if (missing.length === 0 || missing.length < operation.scopes.length) return;',
       survives: 'No operation of the contract requires more than one scope.',
     },
+    {
+      title: 'a heartbeat is lost because of its Accept header',
+      find: 'if (checksAccept && accept',
+      replace: 'if (accept',
+      tests: ['test/monitoring/heartbeats/send-heartbeat.test.ts > accepts only'],
+    },
     { title: 'a cache can give the response of one user to another', find: "'Authorization, Cookie, Origin'", replace: "'Origin'" },
     {
       title: 'a page of another origin can change data with a session',

@@ -85,7 +85,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
+     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
      * Send a heartbeat
      */
     async getHeartbeatRaw(requestParameters: GetHeartbeatRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<HeartbeatItem>> {
@@ -96,7 +96,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well.
+     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
      * Send a heartbeat
      */
     async getHeartbeat(requestParameters: GetHeartbeatRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<HeartbeatItem> {
@@ -132,7 +132,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well.
+     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
      * Report a failure
      */
     async getHeartbeatFailureRaw(requestParameters: GetHeartbeatFailureRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<HeartbeatItem>> {
@@ -143,7 +143,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well.
+     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. Works like POST, for tools that can only read a URL; HEAD works as well. `Accept` is ignored.
      * Report a failure
      */
     async getHeartbeatFailure(requestParameters: GetHeartbeatFailureRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<HeartbeatItem> {
@@ -179,7 +179,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
+     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. `Accept` is ignored, and so is a body, of any media type.
      * Send a heartbeat
      */
     async sendHeartbeatRaw(requestParameters: SendHeartbeatRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<HeartbeatItem>> {
@@ -190,7 +190,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. A body can have any media type, and is ignored.
+     * Tells a heartbeat monitor that its job has run. The monitor is up, and goes down if no other heartbeat comes for `interval` plus `grace_seconds`. No key is needed: the token in the URL is the credential. A paused monitor ignores heartbeats. Up to 60 requests per minute are accepted for each token. `Accept` is ignored, and so is a body, of any media type.
      * Send a heartbeat
      */
     async sendHeartbeat(requestParameters: SendHeartbeatRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<HeartbeatItem> {
@@ -226,7 +226,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. A body can have any media type, and is ignored.
+     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. `Accept` is ignored, and so is a body, of any media type.
      * Report a failure
      */
     async sendHeartbeatFailureRaw(requestParameters: SendHeartbeatFailureRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<HeartbeatItem>> {
@@ -237,7 +237,7 @@ export class HeartbeatsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. A body can have any media type, and is ignored.
+     * Tells a heartbeat monitor that its job has failed. It goes down at once, and the next heartbeat brings it up. No key is needed: the token in the URL is the credential. A paused monitor ignores this. Up to 60 requests per minute are accepted for a token, heartbeats included. `Accept` is ignored, and so is a body, of any media type.
      * Report a failure
      */
     async sendHeartbeatFailure(requestParameters: SendHeartbeatFailureRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<HeartbeatItem> {
