@@ -685,7 +685,7 @@ export interface components {
          */
         ListETag: string;
         /**
-         * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used; otherwise the service generates one.
+         * @description Identifies this request in the service log. If you send a value of 1 to 128 letters, digits, `.`, `_` and `-`, it is used, unless it looks like an API key or the token of a heartbeat; otherwise the service generates one.
          * @example 01J9ZK3V7Q8W
          */
         "X-Request-Id": string;

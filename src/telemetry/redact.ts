@@ -9,17 +9,29 @@ const apiKey = new RegExp(
 );
 
 const slash = `(?:/|${percent}2f)`;
-/** The token of a heartbeat is the credential of its sender. It may be in the wrong place, such as after a mistyped path. */
-const heartbeatToken = new RegExp(
-  [
-    `(${slash}heartbeats${slash}+(?:fail${slash})?(?:\\\\")?)[^/\\s"?#\\\\]+`,
-    `(${slash}heartbeat(?:=|${slash})+)[0-9A-Za-z]{32,}`,
-    `(${slash})[0-9A-Za-z]{32}(?![0-9A-Za-z])`,
-  ].join('|'),
-  'gi',
-);
+/** What stands in the place of a token, in whole or in part, with or without mistakes. */
+const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)[^/\\s"?#\\\\]+`, 'gi');
+
+/** What can be a token in any other place, such as a mistyped path. An escape in JSON is matched too, so that no run begins inside it. */
+const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}{32,}`, 'gi');
+const encodedCharacter = new RegExp(`${percent}([3-7][0-9a-f])`, 'gi');
+/** The name of a function, as in stack traces. */
+const camelCase = /^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/;
 
 /** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, and the tokens of heartbeats. */
 export function redactCredentials(text: string): string {
-  return text.replace(apiKey, '$1****').replace(heartbeatToken, '$1$2$3****');
+  return text
+    .replace(apiKey, '$1****')
+    .replace(heartbeatToken, '$1****')
+    .replace(escapeOrRun, (found) => (canBeToken(found) ? '****' : found));
+}
+
+/**
+ * Trace ids, request ids, checksums and labels of domains can be as long as a token, but have letters of one case. One of
+ * 10,000,000 tokens has that as well, and one of 100,000 could be the name of a function.
+ */
+function canBeToken(found: string): boolean {
+  if (found.startsWith('\\')) return false;
+  const decoded = found.replace(encodedCharacter, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  return /[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && !camelCase.test(decoded);
 }

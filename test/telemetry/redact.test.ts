@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { redactCredentials } from '../../src/telemetry/redact.ts';
+import { expectWithin, startStopwatch } from '../support/stall.ts';
 
 const key = 'stkp_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp';
 const mask = 'stkp_0123****';
@@ -56,8 +57,27 @@ describe('hides the token of a heartbeat', () => {
     ['after the singular, with something behind it', `/api/heartbeat/${token}x`],
     ['after an equals sign', `/api/heartbeat=${token}`],
     ['after an encoded slash, without the word', `/api%2F${token}`],
+    ['before another word', `/x/${token}fail`],
+    ['after a colon', `/api/heartbeats:${token}`],
+    ['after a hyphen', `/hb-${token}`],
+    ['after an encoded backslash', `/api/heartbeats%5c${token}`],
+    ['after a backslash', JSON.stringify({ path: `/api/heartbeats\\${token}` })],
+    ['after a line break', JSON.stringify(`\n${token}`)],
+    ['after a control character', JSON.stringify(`\u001f${token}`)],
+    ['in a query', `/api/monitors?token=${token}`],
+    ['as an id', JSON.stringify({ request_id: token })],
   ])('%s', (_, text) => {
     expect(redactCredentials(text)).not.toContain(token);
+  });
+
+  test.each([
+    ['that has no digits', '/x/QwErTyUiOpAsDfGhJkLzXcVbNmqWeRtY', '/x/****'],
+    ['that is encoded', `/zz/${encode(token)}`, '/zz/****'],
+    ['that is encoded twice', `/zz/${encode(token).replaceAll('%', '%25')}`, '/zz/****'],
+    ['of which every other character is encoded', `/zz/${[...token].map((one, at) => (at % 2 ? encode(one) : one)).join('')}`, '/zz/****'],
+    ['after an escape, which stays valid', '"\\n\\u001f' + token + '"', '"\\n\\u001f****"'],
+  ])('%s', (_, text, redacted) => {
+    expect(redactCredentials(text)).toBe(redacted);
   });
 });
 
@@ -70,7 +90,47 @@ describe('leaves alone', () => {
     ['a text without a key', '/api/monitors/17'],
     ['percent signs without a key', '100 % of %25 and %zz'],
     ['a word that only begins like a key', 'stkp-0123456789'],
+    ['a trace ID', '"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"'],
+    ['a trace ID in upper case', '4BF92F3577B34DA6A3CE929D0E0E4736'],
+    ['a span ID and a UUID', '00f067aa0ba902b7 2c9b6e2c-d196-4261-98b9-62bfaf12144b 01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+    ['a checksum', `(checksum ${'0123456789abcdef'.repeat(4)})`],
+    ['a long domain', `/api/v1/domains/${'shop24'.repeat(10)}.example`],
+    [
+      'the name of a function',
+      'at OpenAPIValidator.getRequestValidatorsForOperation (/srv/node_modules/openapi-backend/validation.js:5:7)',
+    ],
+    ['31 letters and digits', token.slice(1)],
   ])('%s', (_, text) => {
     expect(redactCredentials(text)).toBe(text);
+  });
+});
+
+describe('takes at most 50 ms for 16 KiB of', () => {
+  test.each([
+    'a',
+    'aA',
+    `${'a'.repeat(31)}-`,
+    '%',
+    '%25',
+    '%2f',
+    '%41',
+    `%${'25'.repeat(250)}41`,
+    '/',
+    '/heartbeats',
+    '/heartbeats/',
+    '/heartbeats%2f',
+    's',
+    'stkp_',
+    'stkp_0123',
+    '\\',
+    '\\u',
+    '"',
+  ])('%s', (part) => {
+    const text = part.repeat(Math.ceil(16_384 / part.length));
+    for (const given of [text, `/heartbeats${text}`, `${text}!`]) {
+      const elapsed = startStopwatch();
+      redactCredentials(given);
+      expectWithin(0.05, elapsed());
+    }
   });
 });

@@ -397,10 +397,16 @@ describe('a token is in no log and no problem', () => {
     ['two slashes', 'POST', (token: string) => `/api/heartbeats//${token}`],
     ['the token after fail', 'POST', (token: string) => `/api/heartbeats/fail/${token}`],
     ['the singular', 'POST', (token: string) => `/api/heartbeat/${token}`],
+    ['a missing slash', 'POST', (token: string) => `/api/heartbeats/${token}fail`],
+    ['a colon instead of a slash', 'GET', (token: string) => `/api/heartbeats:${token}`],
+    ['an encoded backslash', 'GET', (token: string) => `/api/heartbeats%5c${token}`],
+    ['another path', 'GET', (token: string) => `/hb-${token}`],
+    ['any path, if it is also the request ID', 'GET', () => '/api/monitors'],
   ])('for %s', async (_, method, pathOf) => {
     const { token } = await createHeartbeat(user);
     const before = lines.length;
-    const text = await (await fetch(logged.url + pathOf(token), { method })).text();
+    const response = await fetch(logged.url + pathOf(token), { method, headers: { 'X-Request-Id': token } });
+    const text = (await response.text()) + response.headers.get('X-Request-Id');
     await expect.poll(() => lines.length, { timeout: 10_000 }).toBeGreaterThan(before);
     expect(text).not.toContain(token);
     expect(lines.slice(before).join('')).not.toContain(token);
