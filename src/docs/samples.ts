@@ -124,7 +124,9 @@ monitor = json.load(urllib.request.urlopen(urllib.request.Request(monitors, body
 request = urllib.request.Request(f"{monitors}/{monitor['id']}", headers=headers)
 print(json.load(urllib.request.urlopen(request)))`,
   },
-  after: ['The `status` is `pending` until the first check, which follows within a few seconds. Then it is `up`, or `down` once two more checks have confirmed a failure. `last_error` says what failed.'],
+  after: [
+    'The `status` is `pending` until the first check, which follows within a few seconds. Then it is `up`, or `down` once two more checks have confirmed a failure. `last_error` says what failed.',
+  ],
 });
 
 const createAlertStep = (url: string): Step => ({

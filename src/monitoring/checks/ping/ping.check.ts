@@ -19,7 +19,8 @@ export const pingCheck: MonitorCheck = {
 
   hostOf: (target) => pingHost(target)?.replace(/\.$/, '') ?? '',
 
-  describe: ({ url, timeoutSeconds }) => `Send 3 echo requests to ${pingHost(url)} and expect a reply within ${Math.min(timeoutSeconds, replySeconds)} s.`,
+  describe: ({ url, timeoutSeconds }) =>
+    `Send 3 echo requests to ${pingHost(url)} and expect a reply within ${Math.min(timeoutSeconds, replySeconds)} s.`,
 
   /** Reports up if one of the echo requests gets a reply in time. The program that pings waits no longer than some seconds. */
   async run({ url, timeoutSeconds }, { net, pinger }) {
