@@ -13,7 +13,7 @@ const slash = `(?:/|${percent}2f)`;
 const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)[^/\\s"?#\\\\]+`, 'gi');
 
 /** What can be a token in any other place, such as a mistyped path. An escape in JSON is matched too, so that no run begins inside it. */
-const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}{32,}`, 'gi');
+const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+`, 'gi');
 const encodedCharacter = new RegExp(`${percent}([3-7][0-9a-f])`, 'gi');
 /** The name of a function, as in stack traces. */
 const camelCase = /^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/;
@@ -31,7 +31,6 @@ export function redactCredentials(text: string): string {
  * 10,000,000 tokens has that as well, and one of 100,000 could be the name of a function.
  */
 function canBeToken(found: string): boolean {
-  if (found.startsWith('\\')) return false;
   const decoded = found.replace(encodedCharacter, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
-  return /[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && !camelCase.test(decoded);
+  return decoded.length >= 32 && /[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && !camelCase.test(decoded);
 }

@@ -428,8 +428,8 @@ export const monitorFaults: Fault[] = [
     },
     {
       title: 'logs contain no trace IDs',
-      find: 'return /[a-z]/.test(decoded) && /[A-Z]/.test(decoded) &&',
-      replace: 'return',
+      find: '/[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && ',
+      replace: '',
     },
     { title: 'redacting breaks the JSON of a line', find: '\\\\\\\\(?:u[0-9a-f]{4}|.)|', replace: '' },
   ]),
