@@ -1,13 +1,14 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SecretCipher } from '../../../src/auth/secret-cipher.ts';
 import { httpCheck } from '../../../src/monitoring/checks/http/http.check.ts';
 import { httpOptions } from '../../../src/monitoring/checks/http/http.options.ts';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
+import * as turns from '../../../src/net/turns.ts';
 import { type Authority, createAuthority } from '../../support/certificates.ts';
-import { checkHttp, plainTarget } from '../../support/checks.ts';
+import { checkHttp, httpSettings, plainTarget } from '../../support/checks.ts';
 import { testCipher } from '../../support/cipher.ts';
 import { startHttp2Server } from '../../support/http2-server.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -53,12 +54,14 @@ describe('the request', () => {
     target.script = scripts.redirect(`${other.url}/end`);
     const headers = [
       { name: 'X-Key', value: 'long secret value' },
+      { name: 'User-Agent', value: 'another secret value', secret: true },
       { name: 'X-Plain', value: 'plain', secret: false },
     ];
     expect(await checkHttp(target.url, net, { headers })).toEqual(up);
-    expect(target.requests.at(-1)?.headers).toMatchObject({ 'x-key': 'long secret value', 'x-plain': 'plain' });
+    const sent = { 'x-key': 'long secret value', 'user-agent': 'another secret value', 'x-plain': 'plain' };
+    expect(target.requests.at(-1)?.headers).toMatchObject(sent);
     expect(other.requests).toMatchObject([{ path: '/end', headers: { 'x-plain': 'plain' } }]);
-    expect(JSON.stringify(other.requests)).not.toContain('long secret value');
+    expect(JSON.stringify(other.requests)).not.toContain('secret value');
   });
 
   test('has a header whose name is also a property of every object', async () => {
@@ -279,8 +282,12 @@ describe('body_not_contains', () => {
     expect(await checkResponse({ body_not_contains: 'error' }, body)).toEqual(down('the body contains "error"'));
   });
 
-  test('is up if the text comes after the first MiB', async () => {
-    expect(await checkResponse({ body_not_contains: 'error' }, `${'x'.repeat(mebibyte)}error`)).toEqual(up);
+  test.each([
+    ['down', 'is at the end of', mebibyte - 5],
+    ['up', 'comes after', mebibyte],
+  ])('is %s if the text %s the first MiB', async (status, _, start) => {
+    const result = await checkResponse({ body_not_contains: 'error' }, `${'x'.repeat(start)}error`);
+    expect(result).toEqual(status === 'up' ? up : down('the body contains "error"'));
   });
 
   test.each([
@@ -572,6 +579,36 @@ describe('a server that speaks only HTTP/2', () => {
     const { server, url } = await start({}, '');
     server.script = (stream) => stream.respond({ ':status': 304, 'content-length': 5 }, { endStream: true });
     expect(await checkHttp(url, net, { expected_status: ['304'] })).toEqual(up);
+  });
+});
+
+describe('the work for a body counts as that of the user of the monitor', () => {
+  /** Checks a URL for the user 7. Returns whose turns the work waited for. */
+  async function turnsOf(url: string, options: object) {
+    const spy = vi.spyOn(turns, 'inTurn');
+    onTestFinished(() => spy.mockRestore());
+    const checked = { ...plainTarget, userId: 7, url, settings: httpSettings(options) };
+    expect(await httpCheck.run(checked, { net, pinger: new Pinger(async () => undefined), cipher: testCipher })).toEqual(up);
+    return [...new Set(spy.mock.calls.map(([kind, userId]) => `${kind} ${userId}`))].sort();
+  }
+
+  const body = JSON.stringify({ status: 'ok', padding: 'x'.repeat(8 * 1024) });
+
+  test.each([
+    ['text', { body_contains: 'ok' }],
+    ['JSON', { json: { pointer: '/status', equals: 'ok' } }],
+  ])('that is chunked, and searched for %s', async (_, options) => {
+    target.script = (__, response) => {
+      response.write(body);
+      response.end();
+    };
+    expect(await turnsOf(target.url, options)).toEqual(['parsing 7', 'searching 7']);
+  });
+
+  test('that is sent over HTTP/2', async () => {
+    const server = await startHttp2Server('127.0.0.1');
+    onTestFinished(() => server.close());
+    expect(await turnsOf(`http://127.0.0.1:${server.port}`, { body_contains: 'ok' })).toEqual(['parsing 7', 'searching 7']);
   });
 });
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { LocalFailure } from '../../../src/monitoring/checks/local-failure.ts';
 import { NoNetwork } from '../../../src/monitoring/engine/connectivity.ts';
+import { recordResults } from '../../../src/monitoring/engine/record.ts';
 import { releaseClaims } from '../../../src/monitoring/engine/release.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { claimOf, createMonitors, makeOverdue, secondsUntilDue } from './due-monitors.ts';
@@ -18,12 +19,17 @@ beforeEach(async () => {
 });
 afterAll(() => service.stop());
 
+async function claimMonitor() {
+  await service.database.asEngine((em) => makeOverdue(em, user.id));
+  const [claim] = await service.database.asEngine((em) => claimOf(em, user.id, 1));
+  if (!claim) throw new Error('The monitor was not claimed.');
+  return claim;
+}
+
 /** Claims the monitor and releases it. Returns what is stored then. */
 async function release(failure?: LocalFailure) {
   const { database } = service;
-  await database.asEngine((em) => makeOverdue(em, user.id));
-  const [claim] = await database.asEngine((em) => claimOf(em, user.id, 1));
-  if (!claim) throw new Error('The monitor was not claimed.');
+  const claim = await claimMonitor();
   await database.engineTransaction((query) => releaseClaims(query, [failure ? { claim, failure } : { claim }], 10));
   const [row] = await database.asUser(user.id, (em) =>
     em.execute<{ error: string | null; version: number }[]>('select last_error as error, state_version as version from monitors'),
@@ -46,6 +52,15 @@ test('the time at which the network was lost stays, whichever process notices it
 test('a lost network replaces another reason', async () => {
   expect(await release(filesOpen)).toMatchObject({ error: 'not checked: too many open files locally' });
   expect(await release(morning)).toMatchObject({ error: 'not checked since 2026-05-04T10:12:00Z: no network here' });
+});
+
+test('the cause of a failed check stays while the next checks may still confirm it', async () => {
+  const result = { up: false, cause: 'HTTP 503', statusCode: 503 } as const;
+  const completed = [{ claim: await claimMonitor(), result, startedMs: performance.now() }];
+  await service.database.engineTransaction((query) => recordResults(query, completed));
+  const rows = await service.database.asUser(user.id, (em) => em.execute('select status, failures from monitors'));
+  expect(rows).toEqual([{ status: 'pending', failures: 1 }]);
+  expect(await release(filesOpen)).toMatchObject({ error: 'HTTP 503' });
 });
 
 test('the version changes with last_error only, and a shutdown changes neither', async () => {

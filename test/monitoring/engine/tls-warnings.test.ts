@@ -258,12 +258,15 @@ describe('warnings', () => {
     expect(await warnings()).toEqual([]);
   });
 
-  test('another url forgets the certificate, and other settings do not', async () => {
+  test.each([
+    ['url', { url: 'https://other.example/' }],
+    ['type', { type: 'ping' }],
+  ])('another %s forgets the certificate, and other settings do not', async (_, json) => {
     await check(inDays(5));
     const { tls_expires_at } = await readMonitor(user, monitor);
     await user.api.put(monitor.path, { json: { friendly_name: 'Other', http: { tls_warning_days: 10 } } });
     expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at });
-    await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
+    expect((await user.api.put(monitor.path, { json })).status).toBe(200);
     expect(await readMonitor(user, monitor)).toMatchObject({ tls_expires_at: null });
   });
 

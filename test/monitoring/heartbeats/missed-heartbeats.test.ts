@@ -149,7 +149,7 @@ test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }])('a 
   expect(await untilDue(idle, user)).toBeLessThanOrEqual(60);
 });
 
-test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }])(
+test.each([{ friendly_name: 'x' }, { tags: ['a'] }, { timeout_seconds: 5 }, { interval: 300 }, { heartbeat: { grace_seconds: 5 } }])(
   'a change of %j gives a monitor that is down no turn',
   async (json) => {
     user = await idle.createUser();

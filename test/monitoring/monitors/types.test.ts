@@ -131,6 +131,12 @@ describe('heartbeat', () => {
     expect([status, body.data]).toEqual([200, { ...data, updated_at: expect.any(String) }]);
   });
 
+  test('empty options keep the grace period', async () => {
+    const { path } = await createMonitor(user, { type: 'heartbeat', url: undefined, heartbeat: { grace_seconds: 300 } });
+    const { body } = await user.api.put(path, { json: { heartbeat: {} } });
+    expect(body.data.heartbeat).toEqual({ grace_seconds: 300 });
+  });
+
   test('another grace period keeps its URL and its status', async () => {
     const { id, path, data } = await createMonitor(user, { type: 'heartbeat', url: undefined });
     await execute(`update monitors set status = 'up' where id = ?`, [id]);
@@ -235,6 +241,12 @@ describe('a change of the type', () => {
   test('between types that ask a target keeps the confirmations', async () => {
     const { path } = await createMonitor(user, { confirmations: 5 });
     expect((await user.api.put(path, { json: { type: 'ping' } })).body.data.confirmations).toBe(5);
+  });
+
+  test('from heartbeat accepts confirmations', async () => {
+    const { path } = await createMonitor(user, { type: 'heartbeat', url: undefined });
+    const json = { type: 'http', url: 'https://shop.example.org/', confirmations: 4 };
+    expect((await user.api.put(path, { json })).body.data.confirmations).toBe(4);
   });
 
   test('from heartbeat invalidates the URL of the job, and back creates another', async () => {

@@ -236,6 +236,17 @@ describe('state', () => {
     expect((await user.api.put(path, { json: { is_active: true } })).body.data.status).toBe('pending');
   });
 
+  test('a longer interval causes a check within 5 seconds, although the next one was due later', async () => {
+    const { id, path } = await createMonitor(user, { interval: 30 });
+    await execute(`update monitors set next_check_at = app_now() + interval '20 seconds' where id = ?`, [id]);
+    expect((await user.api.put(path, { json: { interval: 86_400 } })).status).toBe(200);
+    const rows = await service.database.asUser(user.id, (em) =>
+      em.execute<{ seconds: number }[]>('select extract(epoch from next_check_at - updated_at)::float8 as seconds from monitors'),
+    );
+    expect(rows).toEqual([{ seconds: expect.any(Number) }]);
+    expect(rows[0]?.seconds).toBeLessThan(5);
+  });
+
   test('a new name or interval keeps the status', async () => {
     const { id, path } = await createMonitor(user);
     await execute(`update monitors set status = 'up' where id = ?`, [id]);

@@ -246,6 +246,12 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/local-failures.test.ts > a short local failure'],
     },
     {
+      title: 'a local failure replaces the cause of a failed check that is not confirmed yet',
+      find: "m.status = 'pending' and m.failures = 0\n",
+      replace: "m.status = 'pending'\n",
+      tests: ['test/monitoring/engine/release.test.ts > the cause of a failed check'],
+    },
+    {
       title: 'a time without a network becomes the cause of an incident',
       find: "(m.grace_seconds is null or m.status <> 'down') and ",
       replace: '',

@@ -2,6 +2,7 @@ import { type Fault, faultsIn } from '../fault.ts';
 
 const requestHeaders = ['test/monitoring/checks/request-headers.test.ts'];
 const httpOptions = ['test/monitoring/checks/http-options.test.ts'];
+const workOfUser = [`${httpOptions} > counts as that of the user`];
 const http = ['test/monitoring/checks/http.test.ts'];
 const updateMonitor = ['test/monitoring/monitors/update-monitor.test.ts > changes between the read and the write'];
 const sendHeartbeat = ['test/monitoring/heartbeats/send-heartbeat.test.ts'];
@@ -33,6 +34,13 @@ export const monitorFaults: Fault[] = [
       find: '    if (before && isSameSecret(before, value, monitor, cipher)) return { ...before, name };\n',
       replace: '',
       tests: ['test/monitoring/monitors/http-options.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/request-headers.ts', tests: [`${httpOptions} > no secret headers after a redirect`] }, [
+    {
+      title: 'a User-Agent that is secret follows a redirect to another origin',
+      find: 'headers.filter((header) => maskOf(header) !== undefined)',
+      replace: 'headers.filter((header) => maskOf(header) !== undefined && !plainByDefault.has(header.name.toLowerCase()))',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/http.options.ts', tests: httpOptions }, [
@@ -129,6 +137,46 @@ export const monitorFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: ['test/monitoring/checks/text-search.test.ts'] }, [
     { title: 'a whole body is searched in one turn', find: 'pieceBytes = 16 * 1024', replace: 'pieceBytes = 1024 * 1024' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: [`${httpOptions} > the first MiB`] }, [
+    {
+      title: 'a text that must not appear is searched for only in the first 64 KiB',
+      find: 'if (body_contains !== null || body_not_contains !== null) return searchedBytes;',
+      replace: 'if (body_contains !== null) return searchedBytes;\n  if (body_not_contains !== null) return 64 * 1024;',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: workOfUser }, [
+    {
+      title: 'JSON is parsed without waiting for a turn',
+      find: "inTurn('searching', userId, () => jsonFailure(body, json))",
+      replace: 'jsonFailure(body, json)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/http/http.check.ts', tests: workOfUser }, [
+    {
+      title: 'all users share the time in which responses are parsed',
+      find: '      userId: target.userId,\n',
+      replace: '      userId: 0,\n',
+    },
+    {
+      title: 'all users share the time in which bodies are searched',
+      find: 'failureOf(response, target.userId, options)',
+      replace: 'failureOf(response, 0, options)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/http1.ts', tests: workOfUser }, [
+    {
+      title: 'all users share the time in which HTTP/1.1 is parsed',
+      find: 'feedInPieces(connection.socket, hop.userId,',
+      replace: 'feedInPieces(connection.socket, 0,',
+    },
+  ]),
+  ...faultsIn({ file: 'src/net/http2.ts', tests: workOfUser }, [
+    {
+      title: 'all users share the time in which HTTP/2 is parsed',
+      find: 'feedInPieces(socket, hop.userId,',
+      replace: 'feedInPieces(socket, 0,',
+    },
   ]),
   ...faultsIn({ file: 'src/net/http2.ts', tests: httpOptions }, [
     {
@@ -523,6 +571,41 @@ export const monitorFaults: Fault[] = [
       title: 'options of another type are accepted and dropped',
       find: 'other !== type && optionsIn(body, other)',
       replace: 'other !== type && false && optionsIn(body, other)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: ['test/monitoring/monitors/types.test.ts > confirmations'] }, [
+    {
+      title: 'the confirmations that come with another kind of type are ignored',
+      find: 'changesKind && body.confirmations === undefined && {',
+      replace: 'changesKind && {',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/checks/heartbeat/heartbeat.options.ts' }, [
+    {
+      title: 'empty options of a heartbeat monitor remove its grace period',
+      find: '{ ...withDefaults(stored), ...sent }',
+      replace: '{ ...withDefaults({ ...stored, grace_seconds: defaults.grace_seconds }), ...sent }',
+      tests: ['test/monitoring/monitors/types.test.ts > grace period'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/monitors/monitor.writes.ts' }, [
+    {
+      title: 'a ping monitor keeps the certificate of the https monitor that it was',
+      find: "`(${originOf(changed.url)}, ${changed.type}) is distinct from (${originOf(sql.ref('url'))}, type)`",
+      replace: "`(${originOf(changed.url)}) is distinct from (${originOf(sql.ref('url'))})`",
+      tests: ['test/monitoring/engine/tls-warnings.test.ts > forgets the certificate'],
+    },
+    {
+      title: 'a longer interval postpones a check that was due soon',
+      find: 'when ${isReset} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck}',
+      replace: 'when ${isReset} then ${firstCheck}',
+      tests: ['test/monitoring/monitors/update-monitor.test.ts > longer interval'],
+    },
+    {
+      title: 'another period gives a heartbeat monitor that is down a turn',
+      find: '`(not ${isReset} and is_active',
+      replace: '`(not ${isReset} and not ${isOtherPeriod} and is_active',
+      tests: ['test/monitoring/heartbeats/missed-heartbeats.test.ts > no turn'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/claim.ts', tests: ['test/monitoring/engine/confirmations.test.ts'] }, [
