@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { inTurn } from '../../src/net/turns.ts';
+
+// The turn of the test before may still run, with the real clock.
+beforeEach(async () => {
+  for (let turns = 0; turns < 2; turns++) await nextTurn();
+});
 
 /** Replaces the clock. Only the returned function advances it. */
 function startClock() {
