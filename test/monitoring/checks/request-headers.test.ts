@@ -75,6 +75,11 @@ describe('a secret header', () => {
     expect(String(result)).not.toContain('v1.');
   });
 
+  test('that is sent again with its name in another case has the new name and the stored value', () => {
+    const stored = merge({ headers: [{ name: 'AUTHORIZATION', value: secretValue }] }, { stored: withSecret });
+    expect(headersIn(stored)).toEqual(headersIn(withSecret).map(({ value }) => ({ name: 'AUTHORIZATION', value })));
+  });
+
   test('whose key is lost can be sent again', () => {
     const headers = [{ name: 'X-Key', value: 'long secret value' }];
     const stored = merge({ headers }, { cipher: new SecretCipher([Buffer.alloc(32, 9)]) });

@@ -260,6 +260,7 @@ describe('a rejected request changes nothing', () => {
     const rejected = await bulk({ ids: [id], action, provider_id: foreign.id });
     expect([rejected.status, rejected.body.detail]).toEqual([404, `Provider ${foreign.id} was not found.`]);
     expectSameProblem(rejected, await bulk({ ids: [id], action, provider_id: 999_999_999 }));
+    expectSameProblem(rejected, await bulk({ tag: 'unused', action, provider_id: 999_999_999 })); // No monitor matches.
     expect(await storedRows(service.database, [user.id, other.id])).toEqual(before);
     expect(await assignmentsOf(path)).toEqual([]);
   });
