@@ -566,6 +566,35 @@ export const monitorFaults: Fault[] = [
       replace: ' }',
     },
   ]),
+  ...faultsIn({ file: 'src/docs/recipes.ts' }, [
+    {
+      title: 'the recipe of a cron job sends a heartbeat although the job has failed',
+      find: 'send-invoices && $CURL',
+      replace: 'send-invoices; $CURL',
+      tests: ['test/docs/recipes.test.ts > the line of the crontab'],
+    },
+    {
+      title: 'the recipe of a cron job requests another path',
+      find: '`HEARTBEAT=${url}/api/heartbeats/',
+      replace: '`HEARTBEAT=${url}/api/heartbeat/',
+      tests: ['test/docs/recipes.test.ts > the line of the crontab'],
+    },
+    {
+      title: 'the recipe of a backup job reports a failure as a success',
+      find: '"$heartbeat/fail"',
+      replace: '"$heartbeat"',
+      tests: ['test/docs/recipes.test.ts > the script of the backup job'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/docs/recipes.page.ts', tests: ['test/docs/recipes.test.ts > every command of the page'] }, [
+    { title: 'the command of the page for many monitors has another path', find: '/api/monitors/bulk', replace: '/api/monitors/many' },
+    { title: 'the command of the page for a maintenance has no method', find: 'curl -X PUT ', replace: 'curl ' },
+    {
+      title: 'the commands of the page that create monitors have no Content-Type',
+      find: 'return `curl ${publicUrl}/api/monitors \\\\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json"',
+      replace: 'return `curl ${publicUrl}/api/monitors \\\\\n  -H "Authorization: Bearer $KEY"',
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/monitors/monitor.settings.ts', tests: ['test/monitoring/monitors/types.test.ts'] }, [
     {
       title: 'options of another type are accepted and dropped',
