@@ -30,6 +30,11 @@ export const monitorFaults: Fault[] = [
     { title: 'a check can send any Host', find: "  'host',\n", replace: '' },
     { title: 'the mask of a short secret shows most of it', find: 'secret.length < shortSecret', replace: 'secret.length < 4' },
     {
+      title: 'a secret that is sent again keeps the old spelling of its name',
+      find: 'cipher)) return { ...before, name };',
+      replace: 'cipher)) return before;',
+    },
+    {
       title: 'a secret that is sent again resets its monitor',
       find: '    if (before && isSameSecret(before, value, monitor, cipher)) return { ...before, name };\n',
       replace: '',
