@@ -12,8 +12,8 @@ const slash = `(?:/|${percent}2f)`;
 /** What stands in the place of a token, in whole or in part, with or without mistakes. */
 const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)[^/\\s"?#\\\\]+`, 'gi');
 
-/** What can be a token in any other place, such as a mistyped path. An escape in JSON is matched too, so that no run begins inside it. */
-const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+`, 'gi');
+/** What can be a token in any other place, such as a mistyped path. Escapes in JSON and URLs are matched too, so that no run begins inside them. */
+const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+|${percent}[0-9a-f]{2}`, 'gi');
 const encodedCharacter = new RegExp(`${percent}([3-7][0-9a-f])`, 'gi');
 /** The name of a function, as in stack traces. */
 const camelCase = /^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/;

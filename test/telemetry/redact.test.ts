@@ -76,6 +76,8 @@ describe('hides the token of a heartbeat', () => {
     ['that is encoded twice', `/zz/${encode(token).replaceAll('%', '%25')}`, '/zz/****'],
     ['of which every other character is encoded', `/zz/${[...token].map((one, at) => (at % 2 ? encode(one) : one)).join('')}`, '/zz/****'],
     ['after an escape, which stays valid', `"\\n\\u001f${token}"`, '"\\n\\u001f****"'],
+    ['after an encoded slash, which stays valid', `/zz%2F${token}`, '/zz%2F****'],
+    ['after an encoded letter beyond ASCII, which stays valid', `/zz%C3%A9${token}`, '/zz%C3%A9****'],
   ])('%s', (_, text, redacted) => {
     expect(redactCredentials(text)).toBe(redacted);
   });
@@ -95,6 +97,7 @@ describe('leaves alone', () => {
     ['a span ID and a UUID', '00f067aa0ba902b7 2c9b6e2c-d196-4261-98b9-62bfaf12144b 01ARZ3NDEKTSV4RRFFQ69G5FAV'],
     ['a checksum', `(checksum ${'0123456789abcdef'.repeat(4)})`],
     ['a long domain', `/api/v1/domains/${'shop24'.repeat(10)}.example`],
+    ['a long word after an encoded slash', `/api/v1/domains/example.com%2F${'x'.repeat(40)}`],
     [
       'the name of a function',
       'at OpenAPIValidator.getRequestValidatorsForOperation (/srv/node_modules/openapi-backend/validation.js:5:7)',
@@ -116,6 +119,7 @@ describe('takes at most 250 ms for 16 KiB of', () => {
     '%25',
     '%2f',
     '%41',
+    '%C3',
     `%${'25'.repeat(250)}41`,
     '/',
     '/heartbeats',

@@ -485,6 +485,7 @@ export const monitorFaults: Fault[] = [
       replace: '',
     },
     { title: 'redacting breaks the JSON of a line', find: '\\\\\\\\(?:u[0-9a-f]{4}|.)|', replace: '' },
+    { title: 'redacting breaks the percent-encoding of a path', find: '|${percent}[0-9a-f]{2}', replace: '' },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/bulk.handlers.ts', tests: bulk }, [
     { title: 'a bulk change gives a monitor any number of tags', find: 'const maxTags = 20;', replace: 'const maxTags = 200;' },
