@@ -134,7 +134,6 @@ class TlsThread {
   #isBusy = false;
 
   private constructor() {
-    this.#worker.unref(); // An idle thread does not keep the process running. Its connections do.
     this.#worker.on('message', (reports: Report[]) => {
       for (const report of reports) {
         this.#streams.get(report.id)?.handle(report);
@@ -151,6 +150,7 @@ class TlsThread {
     this.#authorities = authorities;
     const id = this.#nextId++;
     this.#streams.set(id, stream);
+    this.#worker.ref();
     this.post({ id, open: options });
     return id;
   }
@@ -165,6 +165,7 @@ class TlsThread {
 
   close(id: number) {
     if (this.#streams.delete(id)) this.post({ id, close: true });
+    if (this.#streams.size === 0) this.#worker.unref(); // An idle thread does not keep the process running.
   }
 
   /** Sends a command with the others of this turn, because a message costs much. Bytes must have a buffer of their own: all of it is copied. */

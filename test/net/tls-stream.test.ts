@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
 import tls, { type TLSSocket, type TlsOptions } from 'node:tls';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { TlsStream } from '../../src/net/tls-stream.ts';
@@ -12,6 +15,7 @@ import {
   createRsaCertificate,
   trust,
 } from '../support/certificates.ts';
+import { collectOutput } from '../support/process.ts';
 
 let authority: Authority;
 let trusted: Certificate;
@@ -227,6 +231,20 @@ test('if its thread dies, connections fail because of this machine, and the next
   const next = connect(port);
   await once(next, 'secureConnect');
   expect(next.isSecure).toBe(true);
+});
+
+test('the thread keeps the process running only while a connection is open', async () => {
+  const port = await serve(trusted);
+  const file = join(import.meta.dirname, '../../src/net/tls-stream.ts');
+  const script = `
+    import(${JSON.stringify(pathToFileURL(file))}).then(({ TlsStream }) => {
+      const options = { protocol: 'http/1.1', host: 'shop.example', servername: 'shop.example', verifiesTls: false };
+      new TlsStream(net.connect(${port}, '127.0.0.1'), 1, options).pipe(process.stdout);
+    });`;
+  const { child, printed, ended } = collectOutput(spawn(process.execPath, ['--eval', script], { stdio: ['ignore', 'pipe', 'pipe'] }));
+  const limit = setTimeout(() => child.kill(), 20_000);
+  const end = await ended.finally(() => clearTimeout(limit));
+  expect({ end, printed: printed() }).toEqual({ end: 0, printed: 'done' });
 });
 
 test('NODE_TLS_REJECT_UNAUTHORIZED does not turn the verification off', async () => {

@@ -118,6 +118,16 @@ export const networkFaults: Fault[] = [
       find: 'if (TlsThread.#current === this) TlsThread.#current = undefined;',
       replace: '',
     },
+    {
+      title: 'a process that has connected with TLS does not end',
+      find: 'if (this.#streams.size === 0) this.#worker.unref(); //',
+      replace: '//',
+    },
+    {
+      title: 'a process can end before its connection is secure',
+      find: '    this.#worker.ref();',
+      replace: '    this.#worker.unref();',
+    },
   ]),
   ...faultsIn({ file: 'src/net/http1.ts', tests: guarded }, [
     {
