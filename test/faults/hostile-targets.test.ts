@@ -44,12 +44,24 @@ beforeAll(async () => {
   const authority = await createAuthority();
   trust(authority);
   const certificate = await authority.issue('hooks.slack.com');
-  publicServer = await startWebServer({ host: publicAddress });
-  privateServer = await startWebServer({ host: privateAddress, port: publicServer.port });
+  [publicServer, privateServer] = await startOnOnePort(publicAddress, privateAddress);
   slackServer = await startWebServer({ host: publicAddress, certificate });
   service = await startService({}, { net, engine: true });
   user = await service.createUser();
 });
+
+/** The port that the system chooses for the first server may be in use at the second address. Then another one is tried. */
+async function startOnOnePort(first: string, second: string, attempts = 20): Promise<[WebServer, WebServer]> {
+  const server = await startWebServer({ host: first });
+  try {
+    return [server, await startWebServer({ host: second, port: server.port })];
+  } catch (error) {
+    await server.close();
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempts === 1) throw error;
+    return startOnOnePort(first, second, attempts - 1);
+  }
+}
+
 afterAll(async () => {
   await service.stop();
   await Promise.all([publicServer.close(), privateServer.close(), slackServer.close()]);

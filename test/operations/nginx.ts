@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
 
 export interface NginxProxy {
   url: string;
@@ -77,14 +77,6 @@ http {
 function replaceExisting(text: string, [pattern, replacement]: [RegExp, string]): string {
   if (text.search(pattern) < 0) throw new Error(`deploy/nginx.conf contains no ${pattern}`);
   return text.replace(pattern, replacement);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const isListening = (url: string) =>

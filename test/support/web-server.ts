@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -55,7 +56,7 @@ export async function startWebServer({
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => inner.listen(requestedPort, host, resolve));
+  await once(inner.listen(requestedPort, host), 'listening');
   const { port } = inner.address() as AddressInfo;
   const server: WebServer = {
     port,
