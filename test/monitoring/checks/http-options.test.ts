@@ -183,7 +183,7 @@ describe('follow_redirects', () => {
   });
 });
 
-const piece = 16 * 1024;
+const piece = 64 * 1024;
 const mebibyte = 1024 * 1024;
 
 describe('body_contains', () => {

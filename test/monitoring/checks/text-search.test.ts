@@ -74,7 +74,7 @@ test('the longest needle in the body that fits it worst takes one look at each b
   expect(starts.length).toBeLessThanOrEqual(3 * (body.length / 8));
 });
 
-test.each(['utf-8', 'windows-1252', 'gb18030'])('a body in %s is searched in turns, in pieces of at most 16 KiB', async (charset) => {
+test.each(['utf-8', 'windows-1252', 'gb18030'])('a body in %s is searched in turns, in pieces of at most 64 KiB', async (charset) => {
   const [add, decode] = [vi.spyOn(TextSearch.prototype, 'add'), vi.spyOn(TextDecoder.prototype, 'decode')];
   const includes = vi.spyOn(Buffer.prototype, 'includes');
   let [nowMs, inThisTurn, most] = [0, 0, 0];
@@ -102,7 +102,7 @@ test.each(['utf-8', 'windows-1252', 'gb18030'])('a body in %s is searched in tur
   expect(await failing).toMatch('does not contain');
   expect(most).toBe(2); // Both texts, in the same piece.
   const pieces = [...add.mock.calls, ...decode.mock.calls].map(([piece]) => (piece as Buffer).length);
-  expect(Math.max(...pieces)).toBeLessThanOrEqual(3 * 16 * 1024); // In UTF-8, a byte may become three of them.
-  expect(decode.mock.calls.length).toBe(charset === 'utf-8' ? 0 : Math.ceil(body.length / (16 * 1024)));
+  expect(Math.max(...pieces)).toBeLessThanOrEqual(3 * 64 * 1024); // In UTF-8, a byte may become three of them.
+  expect(decode.mock.calls.length).toBe(charset === 'utf-8' ? 0 : Math.ceil(body.length / (64 * 1024)));
   expect(includes).not.toHaveBeenCalled();
 });

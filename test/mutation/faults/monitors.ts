@@ -141,7 +141,7 @@ export const monitorFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: ['test/monitoring/checks/text-search.test.ts'] }, [
-    { title: 'a whole body is searched in one turn', find: 'pieceBytes = 16 * 1024', replace: 'pieceBytes = 1024 * 1024' },
+    { title: 'a whole body is searched in one turn', find: 'pieceBytes = 64 * 1024', replace: 'pieceBytes = 1024 * 1024' },
   ]),
   ...faultsIn({ file: 'src/monitoring/checks/http/body-conditions.ts', tests: [`${httpOptions} > the first MiB`] }, [
     {

@@ -9,7 +9,7 @@ const searchedBytes = 1024 * 1024;
 /** A larger document could block the process for more than 50 ms. */
 const maxJsonBytes = 128 * 1024;
 /** Decoding and searching so much takes a few milliseconds at most. */
-const pieceBytes = 16 * 1024;
+const pieceBytes = 64 * 1024;
 
 /** How many bytes of a body the conditions need; 0 if there are none. */
 export function bytesNeeded({ body_contains, body_not_contains, json }: Conditions): number {
