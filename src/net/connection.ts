@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import net, { isIP, type LookupFunction, type Socket } from 'node:net';
+import net, { isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
 import type { Phase } from './deadline.ts';
 import { NetworkError } from './network-error.ts';
 import { TlsStream } from './tls-stream.ts';
@@ -25,20 +25,24 @@ export class Connection {
   constructor(url: URL, addresses: LookupAddress[], options: ConnectionOptions = {}) {
     const host = hostOf(url);
     const isTls = url.protocol === 'https:';
-    const socket = net.connect({
+    const target = {
       host,
       port: Number(url.port) || (isTls ? 443 : 80),
       // Node calls lookup only for names. A host that is an IP address was checked and is used as it is.
       lookup: fixedLookup(addresses),
       ...attemptTimeout,
-    });
-    this.socket = isTls ? this.#secure(socket, host, options) : socket;
+    };
+    this.socket = isTls ? this.#secure(target, options) : net.connect(target);
     this.socket.on('error', () => {}); // Whoever uses the connection gets the error. It may come before and after that.
   }
 
-  #secure(socket: Socket, host: string, { userId = 0, protocol = 'http/1.1', verifiesTls = true, onCertificate }: ConnectionOptions) {
+  #secure(
+    target: TcpNetConnectOpts & { host: string },
+    { userId = 0, protocol = 'http/1.1', verifiesTls = true, onCertificate }: ConnectionOptions,
+  ) {
+    const { host } = target;
     const servername = isIP(host) === 0 ? host.replace(/\.$/, '') : '';
-    return new TlsStream(socket, userId, { protocol, host, servername, verifiesTls }).once('certificate', (expiresAt: Date) => {
+    return new TlsStream(target, userId, { protocol, host, servername, verifiesTls }).once('certificate', (expiresAt: Date) => {
       this.#certificateExpiry = expiresAt;
       onCertificate?.(expiresAt);
     });
@@ -52,6 +56,11 @@ export class Connection {
   get phase(): Phase {
     if (this.socket.connecting) return 'connect';
     return this.socket instanceof TlsStream && !this.isSecure ? 'tls' : 'response';
+  }
+
+  /** The number of bytes that the server has sent, of which a part may still wait to be read. */
+  get bytesReceived(): number {
+    return this.socket instanceof TlsStream ? this.socket.encryptedBytesRead : this.socket.bytesRead;
   }
 
   /** The protocol that the server chose in the TLS handshake. */

@@ -40,7 +40,7 @@ export class Http1Refused extends Error {}
 export const closedEarly = () => new NetworkError('reset', 'connection closed before the response was complete');
 export const invalidResponse = () => new NetworkError('protocol', 'the response is not valid HTTP');
 
-/** How many more bytes than those of the body are received at most: the head, and the frames of chunks. */
+/** How many more bytes than those of the body are received at most: the head, the frames of chunks, and those of TLS. */
 const maxOtherBytes = 320 * 1024;
 /** Each of them is small, and no server needs more, but without a limit they could go on until the timeout. */
 export const maxInformationalResponses = 20;
@@ -63,7 +63,7 @@ export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { dead
       method: hop.method,
       headers: { host: hop.url.host, ...hop.headers },
     });
-    return await deadline.limit(receive(request.end(hop.body), onHead), () => (hasHead ? 'body' : connection.phase));
+    return await deadline.limit(receive(request.end(hop.body), connection, onHead), () => (hasHead ? 'body' : connection.phase));
   } catch (error) {
     const cause = connection.explain(error);
     throw !hasHead && refusesHttp1(error as ConnectionError, connection, hop) ? new Http1Refused('', { cause }) : cause;
@@ -76,7 +76,7 @@ export async function exchangeHttp1(hop: Hop, addresses: LookupAddress[], { dead
 const headPortion = { bytes: 1024, inTurn: false };
 const chunkedPortion = { bytes: 8 * 1024, inTurn: true };
 
-function receive(request: ClientRequest, bytesWanted: (head: Head) => number): Promise<Response> {
+function receive(request: ClientRequest, connection: Connection, bytesWanted: (head: Head) => number): Promise<Response> {
   return new Promise((resolve, reject) => {
     // A connection can close without a response and without an error. The promise must settle anyway.
     const onClose = () => reject(closedEarly());
@@ -97,7 +97,7 @@ function receive(request: ClientRequest, bytesWanted: (head: Head) => number): P
       const body = new BodyBuffer(max);
       const finish = (isCut: boolean) => resolve({ status, headers, body: body.bytes(), isCut });
       response.once('end', () => finish(false));
-      collect(response, body, () => response.socket.bytesRead - body.size > maxOtherBytes, finish);
+      collect(response, body, () => connection.bytesReceived - body.size > maxOtherBytes, finish);
     });
   });
 }

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import net, { type Socket, type TcpNetConnectOpts } from 'node:net';
 import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { Worker } from 'node:worker_threads';
@@ -7,48 +7,52 @@ import type { Command, Report, TlsOptions } from './tls-thread.ts';
 
 /** The certificates of a handshake need a few kilobytes. Verifying more than this could take a second. */
 const maxHandshakeBytes = 32 * 1024;
-/** How many more bytes than the content a server may send: the handshake and the frames of TLS. */
-const maxOtherBytes = 320 * 1024;
+/** How many more bytes than the content a server may send. Whoever collects the content stops earlier, but its head has no other limit. */
+const maxOtherBytes = 448 * 1024;
 
-/** The client's side of a TLS connection. The socket belongs to it. A thread encrypts and decrypts. */
+/** What a socket has received, until it is copied at once. Without it, a socket would read on, and drop what it has read if the server resets. */
+const receiveBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** The client's side of a TLS connection. A thread encrypts and decrypts what its socket sends and receives. */
 export class TlsStream extends Duplex {
   readonly #socket: Socket;
-  readonly #thread: TlsThread;
-  readonly #id: number;
-  readonly #userId: number;
+  #thread: TlsThread | undefined;
+  #id = 0;
   /** Whether the TLS handshake has succeeded. */
   isSecure = false;
   /** The protocol that the server chose in the handshake. */
   protocol: string | false | null = null;
   /** The number of decrypted bytes. */
   bytesRead = 0;
+  /** The number of encrypted bytes that have been handled. */
+  encryptedBytesRead = 0;
   #isReading = false;
   /** Whether the thread has bytes of this connection that it has not handled yet. */
   #isHandling = false;
   #failure: Error | undefined;
 
-  constructor(socket: Socket, userId: number, options: TlsOptions) {
+  constructor(target: TcpNetConnectOpts, userId: number, options: TlsOptions) {
     super({ allowHalfOpen: false });
-    this.#socket = socket;
-    this.#userId = userId;
-    this.#thread = TlsThread.get();
-    this.#id = this.#thread.open(this, options);
-    socket.on('data', (bytes) => this.#receive(bytes));
-    socket.once('end', () => this.#receive(null));
-    socket.once('error', (error) => this.#fail(error));
+    const callback = (size: number) => this.#receive(new Uint8Array(receiveBuffer.subarray(0, size)));
+    this.#socket = net.connect({ ...target, onread: { buffer: receiveBuffer, callback } });
+    this.#socket.once('connect', () => {
+      this.#thread = TlsThread.get();
+      this.#id = this.#thread.open(this, { ...options, userId });
+    });
+    this.#socket.once('end', () => this.#receive(null));
+    this.#socket.once('error', (error) => this.#fail(error));
   }
 
   get connecting(): boolean {
     return this.#socket.connecting;
   }
 
-  /** Passes bytes of the server on to the thread, and no more until it has handled them. */
-  #receive(bytes: Buffer | null) {
-    const limit = this.isSecure ? maxOtherBytes : maxHandshakeBytes;
-    if (this.#socket.bytesRead - this.bytesRead > limit) return void this.destroy(tooMuch());
-    this.#socket.pause();
+  /** Passes bytes of the server on to the thread. Returns false, so that the socket reads nothing more until it has handled them. */
+  #receive(bytes: Uint8Array | null): boolean {
+    if (!this.isSecure && this.#socket.bytesRead > maxHandshakeBytes) this.#fail(tooMuch('for a TLS handshake'));
     this.#isHandling = true;
-    this.#thread.decrypt(this.#id, this.#userId, bytes && new Uint8Array(bytes));
+    this.#thread?.post({ id: this.#id, received: bytes });
+    return false;
   }
 
   /** Handles what the thread reports about this connection. */
@@ -57,16 +61,10 @@ export class TlsStream extends Duplex {
     if ('send' in report) this.#send(report.send);
     else if ('expiresAt' in report) this.emit('certificate', report.expiresAt);
     else if ('secure' in report) this.#setSecure(report.secure.protocol);
-    else if ('data' in report) this.#addContent(Buffer.from(report.data.buffer));
+    else if ('content' in report) this.#addContent(Buffer.from(report.content.buffer));
     else if ('end' in report) this.push(null);
-    else if ('error' in report) this.destroy(Object.assign(new Error(report.error.message), { code: report.error.code }));
-    else this.#goOn();
-  }
-
-  /** The bytes before a failure count: they may complete the response. */
-  #fail(error: Error) {
-    if (this.#isHandling) this.#failure = error;
-    else this.destroy(error);
+    else if ('error' in report) this.#fail(Object.assign(new Error(report.error.message), { code: report.error.code }));
+    else this.#setHandled();
   }
 
   /** A server that has ended its side gets no more. */
@@ -85,19 +83,33 @@ export class TlsStream extends Duplex {
     if (!this.push(content)) this.#isReading = false;
   }
 
-  #goOn() {
+  #setHandled() {
     this.#isHandling = false;
+    this.encryptedBytesRead = this.#socket.bytesRead;
+    if (this.encryptedBytesRead - this.bytesRead > maxOtherBytes) this.#fail(tooMuch('besides the content'));
+    else this.#goOn();
+  }
+
+  #fail(error: Error) {
+    this.#failure ??= error;
+    this.#goOn();
+  }
+
+  /** Reads on when everything before has been handled, and read. A failure counts only then: the bytes before it may complete the response. */
+  #goOn() {
+    if (this.#isHandling || (this.isSecure && !this.#isReading)) return;
     if (this.#failure) this.destroy(this.#failure);
-    else if (this.#isReading || !this.isSecure) this.#socket.resume();
+    else this.#socket.resume();
   }
 
   override _read() {
     this.#isReading = true;
-    if (!this.#isHandling) this.#socket.resume();
+    this.#goOn();
   }
 
-  override _write(bytes: Buffer, _: BufferEncoding, done: () => void) {
-    this.#thread.post({ id: this.#id, write: new Uint8Array(bytes) });
+  override _write(bytes: Buffer, encoding: BufferEncoding, done: () => void) {
+    if (this.connecting) return void this.#socket.once('connect', () => this._write(bytes, encoding, done));
+    if (bytes.length > 0) this.#thread?.post({ id: this.#id, write: new Uint8Array(bytes) });
     done();
   }
 
@@ -106,13 +118,13 @@ export class TlsStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void) {
-    this.#thread.close(this.#id);
+    this.#thread?.close(this.#id);
     this.#socket.destroy();
     done(error);
   }
 }
 
-const tooMuch = () => new NetworkError('tls', 'the server sent too much for a TLS handshake');
+const tooMuch = (what: string) => new NetworkError('tls', `the server sent too much ${what}`);
 
 /** The thread of all TLS connections of this process. */
 class TlsThread {
@@ -129,22 +141,16 @@ class TlsThread {
   #authorities: string[] | undefined;
   #nextId = 1;
   #commands: Command[] = [];
-  /** Users whose bytes wait. The thread handles one piece at a time, of each user in turn, so that costly ones delay only their user. */
-  readonly #waiting = new Map<number, Command[]>();
-  #isBusy = false;
 
   private constructor() {
     this.#worker.on('message', (reports: Report[]) => {
-      for (const report of reports) {
-        this.#streams.get(report.id)?.handle(report);
-        if ('handled' in report) this.#handleNext();
-      }
+      for (const report of reports) this.#streams.get(report.id)?.handle(report);
     });
     this.#worker.once('error', (error) => this.#fail(error));
     this.#worker.once('exit', () => this.#fail(new Error('the TLS thread has ended')));
   }
 
-  open(stream: TlsStream, options: TlsOptions): number {
+  open(stream: TlsStream, options: TlsOptions & { userId: number }): number {
     const authorities = tls.getCACertificates('default'); // The same array until the default changes.
     if (authorities !== this.#authorities) this.post({ authorities });
     this.#authorities = authorities;
@@ -153,14 +159,6 @@ class TlsThread {
     this.#worker.ref();
     this.post({ id, open: options });
     return id;
-  }
-
-  /** Decrypts bytes when it is the turn of the user. The stream is told when they have been handled. */
-  decrypt(id: number, userId: number, received: Uint8Array | null) {
-    const commands = this.#waiting.get(userId) ?? [];
-    commands.push({ id, received });
-    this.#waiting.set(userId, commands);
-    if (!this.#isBusy) this.#handleNext();
   }
 
   close(id: number) {
@@ -172,17 +170,6 @@ class TlsThread {
   post(command: Command) {
     if (this.#commands.length === 0) setImmediate(() => this.#worker.postMessage(this.#commands.splice(0)));
     this.#commands.push(command);
-  }
-
-  #handleNext() {
-    const [first] = this.#waiting;
-    this.#isBusy = first !== undefined;
-    if (!first) return;
-    const [userId, commands] = first;
-    const command = commands.shift();
-    this.#waiting.delete(userId);
-    if (commands.length > 0) this.#waiting.set(userId, commands); // Behind the other users.
-    if (command) this.post(command);
   }
 
   /** A thread that has died is replaced by the next connection. This says nothing about the targets. */

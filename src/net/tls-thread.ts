@@ -4,6 +4,7 @@ import { constants } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import tls, { type SecureContext, type TLSSocket } from 'node:tls';
 import { parentPort } from 'node:worker_threads';
+import { inTurn } from './turns.ts';
 
 /** How a connection is secured. */
 export interface TlsOptions {
@@ -18,7 +19,7 @@ export interface TlsOptions {
 /** From the main thread. Each message but the first names a connection. */
 export type Command =
   | { authorities: string[] }
-  | { id: number; open: TlsOptions }
+  | { id: number; open: TlsOptions & { userId: number } }
   /** Encrypted bytes that the server has sent, or null after its last one. */
   | { id: number; received: Uint8Array | null }
   | { id: number; write: Uint8Array }
@@ -32,14 +33,18 @@ export type Report =
   | { id: number; handled: true }
   | { id: number; expiresAt: Date }
   | { id: number; secure: { protocol: string | false | null } }
-  | { id: number; data: Uint8Array }
+  /** Decrypted bytes. */
+  | { id: number; content: Uint8Array }
   | { id: number; end: true }
   | { id: number; error: { message: string; code?: string | undefined } };
 
 interface OpenConnection {
+  userId: number;
   /** Stands for the socket of the main thread. */
   wire: Duplex;
   socket: TLSSocket;
+  /** What was decrypted, but not reported yet: a record can contain a single byte. */
+  content: Buffer[];
 }
 
 const connections = new Map<number, OpenConnection>();
@@ -48,18 +53,16 @@ const connections = new Map<number, OpenConnection>();
 let context: SecureContext | undefined;
 
 let reports: Report[] = [];
-/** Connections whose last bytes have been handled. Whatever came of them is reported before. */
-let handled: Report[] = [];
 
-/** Reports with everything else of this turn, because a message costs much. Bytes must have a buffer of their own: all of it is copied. */
+/** Reports together with everything else of this turn, because a message costs much. Bytes must have a buffer of their own: all of it is copied. */
 function report(message: Report) {
-  if (reports.length + handled.length === 0) setImmediate(flush);
-  ('handled' in message ? handled : reports).push(message);
+  if (reports.length === 0) setImmediate(flush);
+  reports.push(message);
 }
 
 function flush() {
-  parentPort?.postMessage([...reports, ...handled]);
-  [reports, handled] = [[], []];
+  parentPort?.postMessage(reports);
+  reports = [];
 }
 
 parentPort?.on('message', (commands: Command[]) => {
@@ -70,7 +73,7 @@ function execute(command: Command) {
   if ('authorities' in command) return trust(command.authorities);
   if ('open' in command) return open(command.id, command.open);
   const connection = connections.get(command.id);
-  if ('received' in command) return receive(command.id, connection, command.received);
+  if ('received' in command) return receive(command.id, command.received);
   if ('write' in command)
     connection?.socket.write(command.write); // Node sends nothing before it has verified the certificate.
   else connection?.socket.destroy();
@@ -84,7 +87,7 @@ function trust(authorities: string[]) {
   });
 }
 
-function open(id: number, { protocol, host, servername, verifiesTls }: TlsOptions) {
+function open(id: number, { userId, protocol, host, servername, verifiesTls }: TlsOptions & { userId: number }) {
   const wire = new Duplex({
     read() {},
     write(chunk, _, done) {
@@ -100,23 +103,43 @@ function open(id: number, { protocol, host, servername, verifiesTls }: TlsOption
     servername,
     rejectUnauthorized: verifiesTls, // NODE_TLS_REJECT_UNAUTHORIZED must not change it.
   });
-  connections.set(id, { wire, socket });
+  const connection: OpenConnection = { userId, wire, socket, content: [] };
+  connections.set(id, connection);
   // Runs before Node verifies the certificate, because it is not available afterwards.
   socket.prependOnceListener('secure', () => {
     const expiresAt = new Date(socket.getPeerCertificate().valid_to);
     if (!Number.isNaN(expiresAt.getTime())) report({ id, expiresAt });
   });
   socket.once('secureConnect', () => report({ id, secure: { protocol: socket.alpnProtocol } }));
-  socket.on('data', (data) => report({ id, data: new Uint8Array(data) }));
-  socket.once('end', () => report({ id, end: true }));
-  socket.on('error', ({ message, code }: NodeJS.ErrnoException) => report({ id, error: { message, code } }));
+  socket.on('data', (data) => connection.content.push(data));
+  socket.once('end', () => {
+    reportContent(id, connection);
+    report({ id, end: true });
+  });
+  socket.on('error', ({ message, code }: NodeJS.ErrnoException) => {
+    reportContent(id, connection);
+    report({ id, error: { message, code } });
+  });
   socket.once('close', () => {
     connections.delete(id);
     wire.destroy();
   });
 }
 
-function receive(id: number, connection: OpenConnection | undefined, bytes: Uint8Array | null) {
-  connection?.wire.push(bytes); // Node decrypts in this turn.
-  report({ id, handled: true });
+function reportContent(id: number, { content }: OpenConnection) {
+  if (content.length > 0) report({ id, content: new Uint8Array(Buffer.concat(content.splice(0))) });
+}
+
+/** Decrypts bytes when it is the turn of the user, so that costly targets delay only the checks of their user. */
+function receive(id: number, bytes: Uint8Array | null) {
+  const connection = connections.get(id);
+  if (!connection) return; // It is closed, so nobody waits for a report.
+  void inTurn('decrypting', connection.userId, () => {
+    connection.wire.push(bytes);
+    // Whatever comes of the bytes is reported before.
+    setImmediate(() => {
+      reportContent(id, connection);
+      report({ id, handled: true });
+    });
+  });
 }

@@ -9,8 +9,8 @@ const apiKey = new RegExp(
 );
 
 const slash = `(?:/|${percent}2f)`;
-/** What stands in the place of a token, in whole or in part, with or without mistakes. */
-const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)[^/\\s"?#\\\\]+`, 'gi');
+/** What stands in the place of a token, in whole or in part, with or without mistakes. A file with a line is that of a stack trace. */
+const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)(?![\\w.-]{1,64}\\.[jt]s:\\d)[^/\\s"?#\\\\]+`, 'gi');
 
 /** What can be a token in any other place, such as a mistyped path. Escapes in JSON and URLs are matched too, so that no run begins inside them. */
 const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+|${percent}[0-9a-f]{2}`, 'gi');

@@ -162,3 +162,37 @@ test('a user who had nothing to do gets no more time than the others afterwards'
   expect(done.slice(0, 20).filter((userId) => userId === 3).length).toBeGreaterThanOrEqual(9);
   expect(done.slice(0, 20).filter((userId) => userId === 3).length).toBeLessThanOrEqual(11);
 });
+
+test('a kind of work keeps its share, however many users have work of another kind', async () => {
+  const work = startClock();
+  let [searchedMs, isDone] = [0, false];
+  const search = async (userId: number) => {
+    while (!isDone) {
+      await inTurn('searching', userId, () => {
+        work(1);
+        searchedMs += 1;
+      });
+    }
+  };
+  const searches = Array.from({ length: 20 }, (_, userId) => search(userId));
+  await inTurn('starting', 100, () => {});
+  const startedMs = searchedMs;
+  await Promise.all(Array.from({ length: 50 }, () => inTurn('starting', 100, () => work(1))));
+  expect(searchedMs - startedMs).toBeLessThan(60);
+  isDone = true;
+  await Promise.all(searches);
+});
+
+test('what was planned for the next turn of the event loop comes before the next turn of the work', async () => {
+  const work = startClock();
+  const events: string[] = [];
+  const pieces = [1, 2].map((index) =>
+    inTurn('decrypting', 1, () => {
+      work(20);
+      events.push(`piece ${index}`);
+      process.nextTick(() => setImmediate(() => events.push(`consequence ${index}`)));
+    }),
+  );
+  await Promise.all(pieces);
+  expect(events).toEqual(['piece 1', 'consequence 1', 'piece 2']);
+});

@@ -102,6 +102,7 @@ describe('leaves alone', () => {
       'the name of a function',
       'at OpenAPIValidator.getRequestValidatorsForOperation (/srv/node_modules/openapi-backend/validation.js:5:7)',
     ],
+    ['a file of the service', 'at receive (/srv/dist/src/monitoring/heartbeats/heartbeats.handlers.js:12:3)'],
     ['31 letters and digits', token.slice(1)],
     ['31 letters and digits that are encoded', encode(token.slice(1))],
     ['the name of a class', 'RequestValidatorsForOperationBuilder'],

@@ -220,8 +220,9 @@ function setTags(tags: RawBuilder<unknown>, ids: number[]) {
     .returning(['id', sql<number>`cardinality(tags)`.as('tagCount')]);
 }
 
+/** The part of a URL up to its port. Browsers accept any number of slashes and backslashes before the host. */
 function originOf(url: unknown) {
-  return sql`substring(${url} from '^[^/?#]*//[^/?#]*')`;
+  return sql`substring(${url} from '^[^:]*:[/\\\\]*[^/\\\\?#]*')`;
 }
 
 /** The options of a check without those that keep the status. */

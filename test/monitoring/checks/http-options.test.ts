@@ -484,6 +484,19 @@ describe('a body whose pieces are so small that it is not read to its end', () =
   });
 });
 
+test('over TLS, a body in small records is searched as well', async () => {
+  const authority = await createAuthority();
+  const server = await startWebServer({ certificate: await authority.issue('127.0.0.1') });
+  onTestFinished(() => server.close());
+  server.script = (_, { socket }) => {
+    socket?.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n');
+    // What is written after the chunk before has left becomes a record of its own.
+    const more = (error?: Error | null) => error || socket?.write('14\r\nxxxxxxxxxxxxxxxxxxxx\r\n', more);
+    more();
+  };
+  expect(await checkHttp(server.url, net, { verify_tls: false, body_contains: 'early' })).toMatchObject({ up: true });
+});
+
 describe('verify_tls', () => {
   let unknown: Authority;
   beforeAll(async () => {

@@ -274,8 +274,10 @@ describe('warnings', () => {
     ['another path', 'https://shop.example/other', true],
     ['another port', 'https://shop.example:8443/', false],
     ['http', 'http://shop.example/', false],
-  ])('a url with %s keeps the warnings of its server: %s, %s', async (_, url, keeps) => {
-    await user.api.put(monitor.path, { json: { url: 'https://shop.example/first?a=1' } });
+    ['another host without slashes before it', 'https:other.example', false, 'https:shop.example'],
+    ['another host after backslashes', 'https:\\\\other.example\\', false, 'https:\\\\shop.example\\'],
+  ])('a url with %s keeps the warnings of its server: %s, %s', async (_, url, keeps, before = 'https://shop.example/first?a=1') => {
+    await user.api.put(monitor.path, { json: { url: before } });
     await check(inDays(5));
     const { tls_expires_at } = await readMonitor(user, monitor);
     await user.api.put(monitor.path, { json: { url } });

@@ -233,8 +233,14 @@ export const monitorFaults: Fault[] = [
       tests: missedHeartbeats,
     },
     {
+      title: 'another host without slashes before it keeps the warnings of the first',
+      find: ':[/\\\\\\\\]*[^/',
+      replace: '://[^/',
+      tests: tlsWarnings,
+    },
+    {
       title: 'another path of a server repeats the warning of its certificate',
-      find: "return sql`substring(${url} from '^[^/?#]*//[^/?#]*')`;",
+      find: "return sql`substring(${url} from '^[^:]*:[/\\\\\\\\]*[^/\\\\\\\\?#]*')`;",
       replace: 'return sql`${url}`;',
       tests: tlsWarnings,
     },
