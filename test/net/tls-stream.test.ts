@@ -7,6 +7,7 @@ import tls, { type TLSSocket, type TlsOptions } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { feedInPieces } from '../../src/net/feed-in-pieces.ts';
 import { TlsStream } from '../../src/net/tls-stream.ts';
 import { inTurn } from '../../src/net/turns.ts';
 import {
@@ -202,10 +203,13 @@ test('many connections need few turns of the event loop, so that they are in tim
   expect(turns).toBeLessThan(80); // One after the other, each connection would need at least three.
 });
 
-test('a reset does not discard what the server sent before', async () => {
+test.each([
+  ['a reset', 'ECONNRESET', (socket: Socket) => void socket.resetAndDestroy()],
+  ['an invalid record', 'ERR_SSL_BAD_RECORD_TYPE', (socket: Socket) => void socket.write('This is not TLS.')],
+])('%s does not discard what the server sent before', async (_, code, fail) => {
   const content = 'x'.repeat(10_000);
   let raw: Socket | undefined;
-  const port = await serve(trusted, (socket) => socket.write(content, () => raw?.resetAndDestroy()));
+  const port = await serve(trusted, (socket) => socket.write(content, () => raw && fail(raw)));
   const onSocket = ({ socket }: { socket: Socket }) => {
     raw = socket;
   };
@@ -213,13 +217,28 @@ test('a reset does not discard what the server sent before', async () => {
   cleanUps.push(() => unsubscribe('net.server.socket', onSocket as never));
   for (let count = 0; count < 20; count++) {
     const stream = connect(port);
+    feedInPieces(stream, 1, () => ({ bytes: 100, inTurn: true })); // It reads on only when all pieces have been read.
     let received = 0;
     stream.on('data', ({ length }) => {
       received += length;
     });
     const [error] = await once(stream, 'error');
-    expect({ code: error.code, received }).toEqual({ code: 'ECONNRESET', received: content.length });
+    expect({ code: error.code, received }).toEqual({ code, received: content.length });
   }
+});
+
+test('a failure that the thread reports together with content comes after it, also if the content is read in pieces', async () => {
+  const stream = connect(await serve(trusted, () => {}));
+  await once(stream, 'secureConnect');
+  feedInPieces(stream, 1, () => ({ bytes: 100, inTurn: true }));
+  let received = 0;
+  stream.on('data', ({ length }) => {
+    received += length;
+  });
+  stream.handle({ id: 1, content: new Uint8Array(1000) });
+  stream.handle({ id: 1, error: { message: 'bad record', code: 'ERR_SSL' } });
+  const [error] = await once(stream, 'error');
+  expect({ code: error.code, received }).toEqual({ code: 'ERR_SSL', received: 1000 });
 });
 
 test('reads nothing more from the server while nobody reads the content', async () => {

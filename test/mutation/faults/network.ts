@@ -136,9 +136,9 @@ export const networkFaults: Fault[] = [
       replace: '(this.isSecure && !this)',
     },
     {
-      title: 'small records make a body too long',
-      find: 'this.encryptedBytesRead = this.#socket.bytesRead;',
-      replace: 'this.encryptedBytesRead = 2 * this.#socket.bytesRead;',
+      title: 'a server is down because its records are small',
+      find: 'const maxOtherBytes = 448 * 1024;',
+      replace: 'const maxOtherBytes = 100 * 1024;',
       tests: ['test/monitoring/checks/http-options.test.ts'],
     },
     {
