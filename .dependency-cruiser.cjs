@@ -103,7 +103,7 @@ module.exports = {
       name: 'views-do-no-io',
       comment: 'views, message texts, transitions and rules are pure',
       severity: 'error',
-      from: { path: '\\.view\\.ts$|/(transition|alert-messages|test-message|domain|line-lists|paging)\\.ts$' },
+      from: { path: '\\.view\\.ts$|^src/monitoring/messages/|-message\\.ts$|/(transition|domain|line-lists|paging)\\.ts$' },
       to: { path: '^src/(db|http|net|telemetry)/|^(fs|http|https|dns|child_process)', ...runtimeImport },
     },
 

@@ -107,6 +107,7 @@ export async function createApp({
       cipher: new SecretCipher(secretKeys),
       channels,
       limiters,
+      now: () => database.now(),
     }),
   };
   const rules = validationRules({ netAllowed: net.allow, channels, now: () => database.now() });

@@ -5,6 +5,7 @@ import { SessionEntity } from './accounts/session.entity.ts';
 import { UserEntity } from './accounts/user.entity.ts';
 import { IdempotentResponseEntity } from './db/idempotent-response.entity.ts';
 import { AlertEntity } from './monitoring/alerts/alert.entity.ts';
+import { InstallationEntity } from './monitoring/alerts/installation.entity.ts';
 import { MessageCountEntity } from './monitoring/alerts/message-count.entity.ts';
 import { CheckHourEntity } from './monitoring/engine/check-hour.entity.ts';
 import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
@@ -24,6 +25,7 @@ export const entities = [
   NotificationEntity,
   AlertEntity,
   MessageCountEntity,
+  InstallationEntity,
   CheckHourEntity,
   IdempotentResponseEntity,
 ];

@@ -31,6 +31,7 @@ const settingsSchema = z.object({
   MAX_PROVIDERS: value.whole(0, 1_000_000).default(100),
   SMS_PER_USER_PER_DAY: value.whole(0, 1_000_000).default(50),
   RETENTION_DAYS: value.whole(1, 36_500).default(400),
+  INSTALLATION_NAME: value.displayName.default('Sitekeeper'),
   SMTP_URL: value.smtpUrl.optional(),
   MAIL_FROM: value.mailbox.optional(),
   SLACK_HOSTS: value.hostNames.default([]),
@@ -116,6 +117,8 @@ export type MetricsSettings = Readonly<{ host: string; port?: number; token?: st
 
 /** The settings of the channels. A channel whose settings are absent cannot send. */
 export type DeliverySettings = Readonly<{
+  /** Messages end with it, so that readers know which installation has sent them. */
+  installationName: string;
   smtpUrl?: string;
   mailFrom?: value.Mailbox;
   /** The hosts that a Slack webhook URL can have. */
@@ -165,6 +168,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     maxProviders: set.MAX_PROVIDERS,
     retentionDays: set.RETENTION_DAYS,
     delivery: {
+      installationName: set.INSTALLATION_NAME,
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
       telegramApiUrl: set.TELEGRAM_API_URL,
       twilioApiUrl: set.TWILIO_API_URL,

@@ -66,6 +66,9 @@ export const mailbox = z.string().transform((text, context): Mailbox => {
   return z.NEVER;
 });
 
+/** One line that messages can contain. */
+export const displayName = z.string().regex(/^(?=.*\S)[^\p{Cc}]{1,60}$/u, 'must be 1 to 60 characters on one line');
+
 export const twilioAccount = z.string().regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits');
 
 export const smsSender = z

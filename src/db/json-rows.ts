@@ -9,6 +9,7 @@ interface SqlTypes {
   text: string;
   'text[]': string[];
   timestamptz: Date;
+  jsonb: unknown;
 }
 
 type RowOfTypes<Columns> = { [Column in keyof Columns]: Columns[Column] extends keyof SqlTypes ? SqlTypes[Columns[Column]] : never };

@@ -9,7 +9,7 @@ import { NetworkError, toNetworkError } from './network-error.ts';
 import { type Net, resolveHost } from './resolve.ts';
 
 export interface GuardedRequest {
-  /** Whose check it is. The users share the time equally that it takes to parse responses. Alerts are sent on behalf of none. */
+  /** Whose request it is. The users share equally the time that it takes to parse responses. */
   userId?: number;
   method?: string;
   headers?: Record<string, string>;

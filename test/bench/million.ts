@@ -9,6 +9,7 @@ import { entities } from '../../src/entities.ts';
 import { type Claim, claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
 import { serviceUrl } from '../support/database-url.ts';
+import { sampleEvent } from '../support/sample-event.ts';
 import { withDatabase } from './with-database.ts';
 
 const monitors = Number(process.argv[2] ?? 1_000_000);
@@ -155,9 +156,10 @@ async function simulateIncidents(count: number): Promise<number> {
     [count],
   );
   await owner.query(
-    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, status, attempts, done_at)
-     select i.user_id, i.id, p.id, kind, 'Shop is ' || kind, repeat('x', 160), 'sent', 1, now()
-       from incidents i join providers p on p.user_id = i.user_id, unnest(array['down', 'recovered']) as kind`,
+    `insert into alerts (user_id, incident_id, provider_id, kind, payload, status, attempts, done_at)
+     select i.user_id, i.id, p.id, kind, $1::jsonb, 'sent', 1, now()
+       from incidents i join providers p on p.user_id = i.user_id, unnest(array['monitor.down', 'monitor.recovered']) as kind`,
+    [JSON.stringify(sampleEvent())],
   );
   const [incidents, alerts] = [await sizeOf('incidents'), await sizeOf('alerts')];
   const created = Math.min(count, monitors);

@@ -8,6 +8,7 @@ import { ApiClient, type ApiResponse } from '../support/api-client.ts';
 import { reopen } from '../support/database.ts';
 import { startReceivers } from '../support/receivers.ts';
 import { expectSameProblem } from '../support/same-problem.ts';
+import { namedAlert } from '../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { startTestClock, type TestClock } from '../support/test-clock.ts';
 import { password, signIn } from '../support/valid-requests.ts';
@@ -160,12 +161,12 @@ test('alerts wait until the user is resumed, without counting as pending or dela
   expect(await countPending()).toBe(0);
   await queueAlert(other, 'of another user');
   // The dispatcher that sends the later alert has seen the earlier one.
-  await expect.poll(() => receivers.received().telegram, { timeout: 20_000 }).toContain('of another user');
-  expect(await statusOfAlerts(user)).toEqual([{ status: 'pending', attempts: 0 }]);
+  await expect.poll(() => receivers.names().telegram, { timeout: 20_000 }).toContain('of another user');
+  expect(await statusOfAlerts(user)).toEqual([{ status: 'queued', attempts: 0 }]);
 
   await change('user resume');
   await expect.poll(() => statusOfAlerts(user), { timeout: 20_000 }).toEqual([{ status: 'sent', attempts: 1 }]);
-  expect(receivers.received().telegram).toContain('while suspended');
+  expect(receivers.names().telegram).toContain('while suspended');
 }, 60_000);
 
 const statusOfAlerts = ({ id }: TestUser) => query('select status, attempts from alerts where user_id = ?', [id]);
@@ -178,7 +179,7 @@ async function queueAlert(owner: TestUser, text: string, before = async (): Prom
   await before();
   await query(
     `with incident as (insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, app_now(), 'HTTP 503') returning id)
-     insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select ?, id, ?, 'down', 'S', ? from incident`,
+     insert into alerts (user_id, incident_id, provider_id, kind, payload) select ?, id, ?, ${namedAlert('?')} from incident`,
     [userId, monitorId, userId, providerId, text],
   );
   await wakeAll(service.database);

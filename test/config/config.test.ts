@@ -53,6 +53,7 @@ describe('delivery settings', () => {
   test('by default, Slack and Telegram use their public APIs, and e-mail and SMS are not configured', () => {
     expect(readConfig({})).toMatchObject({ netAllow: [] });
     expect(readConfig({}).delivery).toEqual({
+      installationName: 'Sitekeeper',
       slackHosts: ['hooks.slack.com'],
       telegramApiUrl: 'https://api.telegram.org',
       twilioApiUrl: 'https://api.twilio.com',
@@ -62,6 +63,7 @@ describe('delivery settings', () => {
 
   test('reads every delivery setting', () => {
     const config = readConfig({
+      INSTALLATION_NAME: 'Northwind – Ops',
       SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
       MAIL_FROM: '"Keeper, Site" <alerts@example.com>',
       SLACK_HOSTS: 'Chat.Example.com, bücher.example',
@@ -75,6 +77,7 @@ describe('delivery settings', () => {
     });
     expect(config.netAllow).toEqual(['10.0.0.0/8', '::1', '192.168.1.7']);
     expect(config.delivery).toEqual({
+      installationName: 'Northwind – Ops',
       smtpUrl: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
       mailFrom: { name: 'Keeper, Site', address: 'alerts@example.com' },
       slackHosts: ['hooks.slack.com', 'chat.example.com', 'xn--bcher-kva.example'],
@@ -92,6 +95,9 @@ describe('delivery settings', () => {
   );
 
   test.each([
+    ['INSTALLATION_NAME', ' '],
+    ['INSTALLATION_NAME', 'two\nlines'],
+    ['INSTALLATION_NAME', 'x'.repeat(61)],
     ['SMTP_URL', 'http://hidden@mail.example.com'],
     ['SMTP_URL', 'smtp:hidden'],
     ['SMTP_URL', 'smtp://'],

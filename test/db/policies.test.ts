@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PipelinedQuery } from '../../src/db/pipelined-query.ts';
 import type { Query } from '../../src/db/statement.ts';
 import type { ApiResponse } from '../support/api-client.ts';
+import { sampleAlert } from '../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { createUserWithRows } from '../support/user-with-rows.ts';
 import { createMonitor, createProvider } from '../support/valid-requests.ts';
@@ -22,7 +23,7 @@ interface Table {
 }
 
 /** Tables without user data. A separate test covers them. */
-const ownerless = ['migrations', 'migration_checksums'];
+const ownerless = ['migrations', 'migration_checksums', 'installation'];
 
 let service: TestService;
 let owner: TestUser;
@@ -182,10 +183,10 @@ test('no role of the service is a superuser, bypasses row-level security, can lo
 
 test('requests can read, but not change, alerts, statistics and the address of a user', async () => {
   for (const sql of [
-    `update alerts set body = 'evil'`,
+    `update alerts set payload = '{}'`,
     `update alerts set next_attempt_at = now()`,
     'delete from alerts',
-    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select user_id, incident_id, provider_id, 'recovered', '', '' from alerts`,
+    `insert into alerts (user_id, incident_id, provider_id, kind, payload) select user_id, incident_id, provider_id, ${sampleAlert('monitor.recovered')} from alerts`,
     'update check_hours set checks = 0',
     'delete from check_hours',
     `update users set email = 'evil@example.com'`,
@@ -206,12 +207,12 @@ test('requests can cancel alerts that have not been sent, and nothing else', asy
   for (const sql of [`update alerts set status = 'sent'`, `update alerts set last_error = 'x'`]) {
     await expect(change(sql), sql).rejects.toThrow('row-level security');
   }
-  expect(new Set(await statuses())).toEqual(new Set(['pending']));
-  await change(`update alerts set status = 'failed'`);
-  expect(new Set(await statuses())).toEqual(new Set(['failed']));
-  for (const status of ['pending', 'sent', 'failed']) await change(`update alerts set status = '${status}', last_error = 'x'`);
+  expect(new Set(await statuses())).toEqual(new Set(['queued']));
+  await change(`update alerts set status = 'suppressed'`);
+  expect(new Set(await statuses())).toEqual(new Set(['suppressed']));
+  for (const status of ['queued', 'sent', 'suppressed']) await change(`update alerts set status = '${status}', last_error = 'x'`);
   const changed = await service.database.asUser(owner.id, (em) =>
-    em.execute(`select from alerts where status <> 'failed' or last_error is not null`),
+    em.execute(`select from alerts where status <> 'suppressed' or last_error is not null`),
   );
   expect(changed).toEqual([]);
 });
@@ -275,14 +276,14 @@ test('the auth functions look up exact values only, and their role cannot be ass
   await expect(queryAs(undefined, 'set local role sitekeeper_auth')).rejects.toThrow(/permission denied/);
 });
 
-test('the service can read but not change the list of migrations, and cannot access their checksums', async () => {
+test('requests can read but not change the list of migrations, and cannot access their checksums or the id of the installation', async () => {
   expect(await attempt(undefined, 'select name from migrations')).toContainEqual({ name: '0001_baseline' });
   for (const userId of [undefined, other.id]) {
-    expect(await attempt(userId, 'select * from migration_checksums')).toBe('rejected');
+    for (const table of ['migration_checksums', 'installation']) expect(await attempt(userId, `select * from ${table}`)).toBe('rejected');
     for (const table of ownerless) {
       for (const sql of [
-        `insert into ${table} (name) values ('0002_evil')`,
-        `update ${table} set name = name`,
+        `insert into ${table} default values`,
+        `update ${table} set ${table === 'installation' ? 'id = id' : 'name = name'}`,
         `delete from ${table}`,
         `truncate ${table}`,
       ]) {

@@ -154,7 +154,7 @@ test('while processes and the database are killed at random, no incident and no 
   const checkedSince = () => query(`select from monitors where ${isHealthy} and last_checked_at > '${end?.time}'`);
   await waitUntil('every healthy monitor was checked again', async () => (await checkedSince()).length === healthy.length);
   const states = await query<{ name: string; status: string }>(`select friendly_name as name, status from monitors where ${isHealthy}`);
-  await waitUntil('no alert is pending', async () => (await query(`select from alerts where status = 'pending'`)).length === 0);
+  await waitUntil('no alert is pending', async () => (await query(`select from alerts where status = 'queued'`)).length === 0);
   const incidents = await query<{ name: string; cause: string }>(
     'select m.friendly_name as name, i.cause from incidents i join monitors m on m.id = i.monitor_id',
   );

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { guarantee } from '../support/guarantee.ts';
 import { startReceivers } from '../support/receivers.ts';
+import { alertName } from '../support/sample-event.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { scripts } from '../support/web-server.ts';
 import { queueAlerts } from './support/queue-alerts.ts';
@@ -32,14 +33,14 @@ guarantee(
     // The working provider comes last. If the others delayed it, it would wait 30 seconds for three alerts that hang.
     for (const type of ['sms', 'telegram', 'slack', 'email'] as const) {
       const { body } = await api.post('/api/providers', { json: providers[type] });
-      const alerts = { monitorId: monitor.body.data.id, providerId: body.data.id, count: 3, body: type };
+      const alerts = { monitorId: monitor.body.data.id, providerId: body.data.id, count: 3, name: type };
       await service.database.asEngine((em) => queueAlerts(em, alerts));
     }
     const listDelivered = async () =>
       service.database.asUser(id, (em) =>
         em.execute<{ type: string; seconds: number }[]>(
-          `select body as type, max(extract(epoch from done_at - created_at))::float8 as seconds from alerts
-            where status = 'sent' group by body having count(*) = 3 order by max(done_at)`,
+          `select ${alertName} as type, max(extract(epoch from done_at - created_at))::float8 as seconds from alerts
+            where status = 'sent' group by 1 having count(*) = 3 order by max(done_at)`,
         ),
       );
     await expect.poll(async () => (await listDelivered()).map(({ type }) => type), { timeout: 20_000 }).toEqual(['email']);

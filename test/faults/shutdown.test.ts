@@ -66,7 +66,7 @@ guarantee(
     const leases = await database.asEngine((em) =>
       em.execute(
         `select 'monitor' as kind from monitors where claim_token is not null
-       union all select 'alert' from alerts where status = 'pending' and next_attempt_at > app_now()`,
+       union all select 'alert' from alerts where status = 'queued' and next_attempt_at > app_now()`,
       ),
     );
     expect(leases).toEqual([]);

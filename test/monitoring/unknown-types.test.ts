@@ -5,6 +5,7 @@ import { updateMonitor } from '../../src/monitoring/monitors/monitor.writes.ts';
 import { wakeDispatcher } from '../../src/monitoring/wake.ts';
 import { parseRanges } from '../../src/net/addresses.ts';
 import type { ApiResponse } from '../support/api-client.ts';
+import { sampleAlert } from '../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 import { sql } from '../support/statement.ts';
 import { wakeAll } from '../support/wake.ts';
@@ -77,14 +78,14 @@ test('a provider of an unknown type is listed without its settings, and cannot b
 test('an alert to a provider of an unknown type stays pending', async () => {
   const alert = sql(
     `with incident as (insert into incidents (user_id, monitor_id, started_at, cause) values ($1, $2, now(), 'HTTP 503') returning id)
-     insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select $1, id, $3, 'down', 'Down', 'Down' from incident`,
+     insert into alerts (user_id, incident_id, provider_id, kind, payload) select $1, id, $3, ${sampleAlert()} from incident`,
     [user.id, monitorId, providerId],
   );
   await service.database.asEngine((em) => queryInTransaction(em)(alert, wakeDispatcher({})));
   const alerts = async () => (await service.database.query(user.id)(sql<object>('select status, last_error from alerts')))[0];
   const reason = 'This version of the service does not know the provider type pigeon.';
   await expect.poll(alerts, { timeout: 15_000 }).toEqual([{ status: expect.any(String), last_error: reason }]);
-  expect(await alerts()).toEqual([{ status: 'pending', last_error: reason }]);
+  expect(await alerts()).toEqual([{ status: 'queued', last_error: reason }]);
 });
 
 test('a new url of a monitor of an unknown type returns 422 and changes nothing', async () => {

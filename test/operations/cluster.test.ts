@@ -10,6 +10,7 @@ import { send } from '../faults/support/load.ts';
 import { startProxy } from '../faults/support/proxy.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { run } from '../support/process.ts';
+import { sampleAlert } from '../support/sample-event.ts';
 import { getHealth, metricsUrl } from './support/metrics-port.ts';
 
 /** Opens a connection per request, so that requests are spread over the workers. */
@@ -272,8 +273,8 @@ async function queueAlert(database: Database) {
   });
   await database.asEngine((em) =>
     em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, next_attempt_at)
-       select 1, i.id, p.id, 'down', 'S', 'B', now() + interval '1 hour' from incidents i, providers p`,
+      `insert into alerts (user_id, incident_id, provider_id, kind, payload, next_attempt_at)
+       select 1, i.id, p.id, ${sampleAlert()}, now() + interval '1 hour' from incidents i, providers p`,
     ),
   );
 }

@@ -10,10 +10,13 @@ import type { Database } from '../../src/db/database.ts';
 import { migrationNames } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
+import { smsText } from '../../src/monitoring/channels/sms/sms-message.ts';
+import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { readMigration } from '../support/migrations.ts';
 import { run } from '../support/process.ts';
+import { sampleAlert } from '../support/sample-event.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 type Role = 'sitekeeper_app' | 'sitekeeper_engine';
@@ -31,7 +34,9 @@ interface Write {
 const scopes = `'{websites:read,websites:write,monitors:read,monitors:write,providers:read,providers:write}'::text[]`;
 
 /** Versions before this migration were never released. Their rows are kept, but they cannot write after it. */
-const oldestSupported = '0005_one_data_layer';
+const oldestSupported = '0011_alert_events';
+/** Later versions store the settings of a provider in one column. */
+const withSettings = '0005_one_data_layer';
 
 /** The shortest statements that a version writes. A newer schema must not require the columns that they leave out. */
 const writes: Write[] = [
@@ -59,12 +64,12 @@ const writes: Write[] = [
   },
   {
     table: 'providers',
-    until: oldestSupported,
+    until: withSettings,
     sql: `insert into providers (user_id, provider_type, recipient_email) values ({user}, 'email', 'ops' || {round} || '@example.com')`,
   },
   {
     table: 'providers',
-    since: oldestSupported,
+    since: withSettings,
     sql: `insert into providers (user_id, provider_type, settings)
           values ({user}, 'email', jsonb_build_object('recipient_email', 'ops' || {round} || '@example.com'))`,
   },
@@ -75,8 +80,17 @@ const writes: Write[] = [
   {
     table: 'alerts',
     as: 'sitekeeper_engine',
+    until: oldestSupported,
     sql: `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
           select {user}, max(i.id), max(p.id), 'down', 'S', 'B' from incidents i, providers p
+           where i.user_id = {user} and p.user_id = {user}`,
+  },
+  {
+    table: 'alerts',
+    as: 'sitekeeper_engine',
+    since: oldestSupported,
+    sql: `insert into alerts (user_id, incident_id, provider_id, kind, payload)
+          select {user}, max(i.id), max(p.id), ${sampleAlert()} from incidents i, providers p
            where i.user_id = {user} and p.user_id = {user}`,
   },
   {
@@ -84,6 +98,12 @@ const writes: Write[] = [
     as: 'sitekeeper_engine',
     sql: `insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms)
           select {user}, max(id), now(), {round}, 0, 5 from monitors where user_id = {user}`,
+  },
+  {
+    table: 'installation',
+    as: 'sitekeeper_engine',
+    since: oldestSupported,
+    sql: 'insert into installation default values on conflict do nothing',
   },
   {
     table: 'message_counts',
@@ -346,7 +366,7 @@ describe.runIf(server)('on PostgreSQL', () => {
   );
 
   describe('from the last version with a column for each setting of a provider', () => {
-    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(oldestSupported))));
+    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(withSettings))));
     afterAll(dropDatabase);
 
     test('the settings of every type are kept', async () => {
@@ -374,6 +394,43 @@ describe.runIf(server)('on PostgreSQL', () => {
     });
   });
 
+  describe('from the last version whose alerts are texts', () => {
+    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(oldestSupported))));
+    afterAll(dropDatabase);
+
+    test('alerts that wait are kept, as events that every channel can show', async () => {
+      await queryAs('sitekeeper_app', 1, `select auth_create_user('a@example.com', null)`);
+      await queryAs('sitekeeper_app', 1, `insert into monitors (user_id, friendly_name, url) values (1, 'Shop', 'https://shop.example')`);
+      await queryAs('sitekeeper_app', 1, `insert into providers (user_id, provider_type, settings) values (1, 'sms', '{}')`);
+      await queryAs(
+        'sitekeeper_engine',
+        1,
+        `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
+         values (1, 1, '2026-11-15T01:41:07Z', '2026-11-15T02:04:18Z', 'HTTP 503', 503)`,
+      );
+      await queryAs(
+        'sitekeeper_engine',
+        1,
+        `insert into alerts (user_id, incident_id, monitor_id, provider_id, kind, subject, body, status) values
+           (1, 1, null, 1, 'down', 'S', 'B', 'sent'), (1, 1, null, 1, 'recovered', 'S', 'B', 'pending'), (1, null, 1, 1, 'tls_expiring', 'S', 'B', 'failed')`,
+      );
+      await migratePostgres(url, serviceUrl(url));
+      const alerts = (await queryAs('sitekeeper_engine', 1, 'select kind, status, payload from alerts order by id')) as {
+        kind: string;
+        status: string;
+        payload: StoredEvent;
+      }[];
+      expect(alerts.map(({ kind, status }) => [kind, status])).toEqual([
+        ['monitor.down', 'sent'],
+        ['monitor.recovered', 'queued'],
+        ['monitor.tls_expiring', 'failed'],
+      ]);
+      const texts = alerts.map(({ payload }) => smsText(payload));
+      expect(texts[1]).toBe('UP Shop: was down 23 min, 01:41-02:04 UTC (503 Service Unavailable). https://shop.example');
+      for (const text of texts) expect(text).toContain(' Shop: ');
+    });
+  });
+
   describe('a failed migration', () => {
     const failing = nextName('failing', 2);
 
@@ -398,7 +455,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 async function unprotectedTables(client: pg.Client): Promise<object[]> {
   const { rows } = await client.query(
     `select relname from pg_class c
-      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname not like 'migration%'
+      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname not like 'migration%' and relname <> 'installation'
         and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))`,
   );
   return rows;

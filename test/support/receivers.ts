@@ -47,6 +47,13 @@ export async function startReceivers() {
       telegram: telegram.requests.map(({ body }) => String(JSON.parse(body).text)),
       sms: twilio.requests.map(({ body }) => new URLSearchParams(body).get('Body') ?? ''),
     }),
+    /** Returns the names of the monitors in the alerts about outages that each channel has received so far. */
+    names: () => ({
+      email: mail.mails.map(({ parsed }) => /^(?:Down|Recovered): (.*?)(?: \(|, was down)/.exec(parsed.subject ?? '')?.[1] ?? ''),
+      slack: slack.requests.map(({ body }) => /(?:Down|Recovered): (.*?)\*?\n/.exec(JSON.parse(body).text)?.[1] ?? ''),
+      telegram: telegram.requests.map(({ body }) => /(?:Down|Recovered): (.*?)<\/b>/.exec(JSON.parse(body).text)?.[1] ?? ''),
+      sms: twilio.requests.map(({ body }) => /^(?:DOWN|UP) (.*?): /.exec(new URLSearchParams(body).get('Body') ?? '')?.[1] ?? ''),
+    }),
     async close() {
       await Promise.all([mail.close(), slack.close(), telegram.close(), twilio.close()]);
     },

@@ -1,3 +1,4 @@
+import { sampleAlert } from './sample-event.ts';
 import type { TestService, TestUser } from './service.ts';
 
 /** Creates a user with a row in every table, so that tests can check the row-level security policies of every table. */
@@ -16,7 +17,7 @@ export async function createUserWithRows(service: TestService): Promise<TestUser
       `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503') returning id`,
       [id, monitorId],
     );
-    await em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'down', 's', 'b')`, [
+    await em.execute(`insert into alerts (user_id, incident_id, provider_id, kind, payload) values (?, ?, ?, ${sampleAlert()})`, [
       id,
       incident?.id,
       providerId,

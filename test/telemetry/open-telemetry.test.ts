@@ -10,6 +10,7 @@ import { createOpenTelemetryTracer } from '../../src/telemetry/open-telemetry.ts
 import { asTrace, inSpan, inTrace, parseTraceparent, type Tracer } from '../../src/telemetry/tracing.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { run, waitUntilListening } from '../support/process.ts';
+import { sampleAlert } from '../support/sample-event.ts';
 import { startService } from '../support/service.ts';
 import { wakeAll } from '../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../support/web-server.ts';
@@ -102,7 +103,7 @@ test('requests, checks and alerts are traces with database and outgoing spans, a
       await service.database.asEngine((em) =>
         em.execute(
           `with incident as (insert into incidents (user_id, monitor_id, started_at, resolved_at, cause) values (?, ?, now(), now(), 'HTTP 503') returning id)
-           insert into alerts (user_id, incident_id, provider_id, kind, subject, body) select ?, id, ?, 'down', 'Secret subject', 'B' from incident`,
+           insert into alerts (user_id, incident_id, provider_id, kind, payload) select ?, id, ?, ${sampleAlert()} from incident`,
           [id, monitor.body.data.id, id, provider.body.data.id],
         ),
       );

@@ -1,6 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-
-export type AlertKind = 'down' | 'recovered' | 'tls_expiring';
+import type { EventType, StoredEvent } from '../messages/event.ts';
 
 /** A message in the outbox: one per incident, provider and kind, or one per provider about a monitor. */
 export const AlertEntity = defineEntity({
@@ -13,16 +12,20 @@ export const AlertEntity = defineEntity({
     /** Only alerts that are about no incident have it. */
     monitorId: p.bigint('number').nullable(),
     providerId: p.bigint('number'),
-    kind: p.text().$type<AlertKind>(),
-    subject: p.text(),
-    body: p.text(),
-    status: p.text().$type<'pending' | 'sent' | 'failed'>().default('pending'),
+    kind: p.text().$type<EventType>(),
+    /** Numbers the reminders of an incident. */
+    sequence: p.integer().default(0),
+    payload: p.json<StoredEvent>(),
+    /** Failed alerts were rejected or given up. Suppressed ones were not sent on purpose. */
+    status: p.text().$type<'queued' | 'sent' | 'failed' | 'suppressed'>().default('queued'),
     attempts: p.integer().default(0),
     nextAttemptAt: p.datetime(3).defaultRaw('app_now()'),
     /** Only the process that holds this token may record the result of an attempt. */
     leaseToken: p.bigint('number').nullable(),
     lastError: p.text().nullable(),
     createdAt: p.datetime(3).defaultRaw('app_now()'),
+    /** When it was queued last. It is sent again if the user asks for that. */
+    queuedAt: p.datetime(3).defaultRaw('app_now()'),
     doneAt: p.datetime(3).nullable(),
     /** When it was counted toward the limits of messages. A retry is not counted again. */
     countedAt: p.datetime(3).nullable(),

@@ -7,16 +7,18 @@ import type { Query, Statement } from '../../db/statement.ts';
 import { DatabaseOutage, RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { asTrace, type Tracer } from '../../telemetry/tracing.ts';
-import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
+import { DeliveryFailed, type Message, type ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
 import { Loop, type Pause } from '../loop.ts';
+import { contentOf } from '../messages/content.ts';
 import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
 import { defaultMaxSleepMs, msUntilDue } from '../wake.ts';
 import { chooseProviders } from './choose-providers.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, lockLeased, selectNextAttempt } from './due-alerts.ts';
+import { messageIdOf, readInstallationId } from './message-id.ts';
 import { countMessage, type ReachedLimit } from './message-limits.ts';
-import { beginAttempt, canceledError, endCanceledLease, markFailed, markSent, postpone, releaseAlerts } from './outbox.ts';
+import { beginAttempt, canceledError, endCanceledLease, markEnded, markSent, postpone, releaseAlerts } from './outbox.ts';
 
 interface DispatcherDeps {
   database: Database;
@@ -28,7 +30,7 @@ interface DispatcherDeps {
   maxSleepMs?: number;
 }
 
-const outcomes = ['sent', 'retried', 'failed', 'suppressed'] as const;
+const outcomes = ['sent', 'retried', 'misconfigured', 'failed', 'suppressed'] as const;
 const retryMs = 250;
 /** The shortest time between two searches for due alerts. Alerts that are queued in between are leased together. */
 const minMs = 250;
@@ -48,6 +50,7 @@ export class Dispatcher {
   readonly #leased = new Map<LeasedAlert, boolean>();
   /** The user after whom the next iteration looks for due alerts. */
   #afterUserId = 0;
+  #installationId = '';
   readonly #loop = new Loop(() => this.#iterate());
 
   constructor(deps: DispatcherDeps) {
@@ -85,6 +88,7 @@ export class Dispatcher {
     const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
       const { leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
+        this.#installationId ||= await readInstallationId(query);
         const { providers, continueAfter } = await findWaitingProviders(query, request);
         const leased = await leaseAlerts(query, chooseProviders(providers, [...this.#sending.values()]));
         const [[nextAttempt]] = await query(selectNextAttempt({}));
@@ -145,20 +149,26 @@ export class Dispatcher {
   async #deliver(alert: LeasedAlert, provider: Provider): Promise<{ outcome: (typeof outcomes)[number]; mark: Statement }> {
     const { channels, cipher, log } = this.#deps;
     const channel = channelOf(channels, provider.providerType);
-    const message = { id: `alert-${alert.id}`, subject: alert.subject, text: alert.body };
     try {
-      await channel.send(decryptSettings(channel, provider, cipher), message);
+      await channel.send(decryptSettings(channel, provider, cipher), this.#messageOf(alert));
       return { outcome: 'sent', mark: markSent(alert) };
     } catch (error) {
       const reason = error instanceof DeliveryFailed ? error.message : 'an internal error';
       const givesUp = (error instanceof DeliveryFailed && error.permanent) || alert.ageSeconds > giveUpSeconds;
-      log.warn(
-        { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason },
-        givesUp ? 'Alert delivery failed permanently' : 'Alert delivery failed; it will be retried',
-      );
-      if (givesUp) return { outcome: 'failed', mark: markFailed({ ...alert, reason }) };
-      return { outcome: 'retried', mark: postpone({ ...alert, reason, seconds: retryDelaySeconds(alert.attempts, error) }) };
+      const settings = error instanceof DeliveryFailed ? error.settings : [];
+      const details = { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alert.id, reason };
+      if (settings.length > 0) log.error({ ...details, settings }, 'Alerts cannot be delivered until these settings are corrected');
+      else log.warn(details, givesUp ? 'Alert delivery failed permanently' : 'Alert delivery failed; it will be retried');
+      if (givesUp) return { outcome: 'failed', mark: markEnded({ ...alert, status: 'failed', reason }) };
+      const outcome = settings.length > 0 ? 'misconfigured' : 'retried';
+      return { outcome, mark: postpone({ ...alert, reason, seconds: retryDelaySeconds(alert.attempts, error) }) };
     }
+  }
+
+  #messageOf({ event, userId, downId, downCreatedAt, ...alert }: LeasedAlert): Message {
+    const continues =
+      downId !== null && downCreatedAt ? messageIdOf({ id: downId, createdAt: downCreatedAt }, this.#installationId) : undefined;
+    return { id: messageIdOf(alert, this.#installationId), continues, userId, event, content: contentOf(event) };
   }
 
   /** Begins an attempt. There is no provider if the alert was deleted or canceled, or is leased to another process. */
@@ -169,12 +179,12 @@ export class Dispatcher {
       return {};
     }
     if (alert.endsCanceledAlert) {
-      await query(markFailed({ ...alert, reason: canceledError }));
+      await query(markEnded({ ...alert, status: 'suppressed', reason: canceledError }));
       return {};
     }
     const channel = channelOf(this.#deps.channels, alert.channel);
     const reached = alert.isCounted ? undefined : await countMessage(query, { ...alert, channel, isExempt: alert.endsSentAlert });
-    if (reached) await query(markFailed({ ...alert, reason: `not sent: the limit of ${reached.limit} is reached` }));
+    if (reached) await query(markEnded({ ...alert, status: 'suppressed', reason: `the limit of ${reached.limit} is reached` }));
     else await query(beginAttempt(alert));
     return { provider, reached };
   }

@@ -3,6 +3,7 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
+import type { StoredEvent } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
@@ -18,7 +19,7 @@ type AlertTables = Tables<typeof AlertEntity | typeof ProviderEntity>;
 const db = tables<typeof AlertEntity | typeof ProviderEntity>();
 const now = sql<Date>`app_now()`;
 // A literal, because the partial indexes cannot be used for a parameter.
-const pending = sql.lit<'pending'>('pending');
+const queued = sql.lit<'queued'>('queued');
 
 /**
  * Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed. If that was
@@ -27,7 +28,7 @@ const pending = sql.lit<'pending'>('pending');
 function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom'>) {
   return from
     .selectFrom('alerts as a')
-    .where('a.status', '=', pending)
+    .where('a.status', '=', queued)
     .where('a.next_attempt_at', '<=', now)
     .where(({ not, exists, selectFrom }) =>
       not(
@@ -38,7 +39,7 @@ function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom
             .whereRef('earlier.incident_id', '=', 'a.incident_id')
             .whereRef('earlier.provider_id', '=', 'a.provider_id')
             .whereRef('earlier.id', '<', 'a.id')
-            .where(sql<boolean>`(earlier.status = 'pending' or earlier.status = 'failed' and earlier.lease_token is not null
+            .where(sql<boolean>`(earlier.status = 'queued' or earlier.status = 'suppressed' and earlier.lease_token is not null
               and earlier.next_attempt_at > ${now})`),
         ),
       ),
@@ -61,7 +62,7 @@ export interface WaitingProviders {
 
 /** Each step of the recursion jumps to the next user in the index, past the other alerts of the user before. */
 const selectWaitingProviders = prepare((given: { busyProviders: number[]; afterUserId: number }) => {
-  const ofPending = db.selectFrom('alerts as a').select('a.user_id').where('a.status', '=', pending);
+  const ofPending = db.selectFrom('alerts as a').select('a.user_id').where('a.status', '=', queued);
   const next = ofPending.orderBy('a.user_id').limit(sql.lit(1));
   return db
     .withRecursive('visited(user_id)', (recursive) =>
@@ -126,8 +127,8 @@ export async function findWaitingProviders(
 
 export interface LeasedAlert extends WaitingProvider {
   id: number;
-  subject: string;
-  body: string;
+  createdAt: Date;
+  event: StoredEvent;
   attempts: number;
   ageSeconds: number;
   /** Whether it was counted by an earlier attempt. */
@@ -136,8 +137,15 @@ export interface LeasedAlert extends WaitingProvider {
   endsSentAlert: boolean;
   /** Whether it is the recovery of an incident whose down alert was canceled, and certainly not sent, to the same provider. */
   endsCanceledAlert: boolean;
+  /** The down alert that was sent about the same incident to the same provider. */
+  downId: number | null;
+  downCreatedAt: Date | null;
   token: number;
 }
+
+/** Later messages about the incident continue this one. */
+const sentDownAlert = sql`from alerts as down where down.user_id = a.user_id and down.incident_id = a.incident_id
+  and down.provider_id = a.provider_id and down.kind = 'monitor.down' and down.status = 'sent' and down.id < a.id`;
 
 const leaseDue = prepare((given: { providers: string }) =>
   db
@@ -168,7 +176,8 @@ const leaseDue = prepare((given: { providers: string }) =>
     .whereRef('a.id', '=', 'due.id')
     // The array tells the planner that the update concerns few rows.
     .where(sql<boolean>`a.id = any (array(select id from due))`)
-    .returning(['a.id', 'a.user_id as userId', 'a.provider_id as providerId', 'due.channel', 'a.subject', 'a.body', 'a.attempts'])
+    .returning(['a.id', 'a.user_id as userId', 'a.provider_id as providerId', 'due.channel', 'a.attempts'])
+    .returning(['a.payload as event', 'a.created_at as createdAt'])
     .returning([
       sql<number>`extract(epoch from ${now} - a.created_at)::float8`.as('ageSeconds'),
       sql<number>`a.lease_token`.as('token'),
@@ -176,16 +185,18 @@ const leaseDue = prepare((given: { providers: string }) =>
       endsAlert(sql`down.status = 'sent'`).as('endsSentAlert'),
       // If it is still leased, the process may have died during an attempt.
       endsAlert(
-        sql`down.status = 'failed' and down.last_error = ${canceledError} and (down.lease_token is null or down.counted_at is null)`,
+        sql`down.status = 'suppressed' and down.last_error = ${canceledError} and (down.lease_token is null or down.counted_at is null)`,
       ).as('endsCanceledAlert'),
+      sql<number | null>`(select down.id ${sentDownAlert})`.as('downId'),
+      sql<Date | null>`(select down.created_at ${sentDownAlert})`.as('downCreatedAt'),
     ]),
 );
 
-/** Leases due alerts of these providers. */
+/** Leases due alerts of these providers. The oldest come first. */
 export async function leaseAlerts(query: Query, providers: WaitingProvider[]): Promise<LeasedAlert[]> {
   if (providers.length === 0) return [];
   const [leased] = await query(leaseDue({ providers: JSON.stringify(providers) }));
-  return leased;
+  return leased.toSorted((a, b) => a.id - b.id);
 }
 
 /**
@@ -198,7 +209,7 @@ export const lockLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'toke
     .select('id')
     .where('id', '=', id)
     .where('lease_token', '=', token)
-    .where('status', '=', pending)
+    .where('status', '=', queued)
     .where('next_attempt_at', '>', now)
     .where(sql<boolean>`not ${isSuspended('user_id')}`)
     .forUpdate(),
@@ -209,7 +220,7 @@ export const selectNextAttempt = prepare(() =>
   db
     .selectFrom('alerts')
     .select(sql<number>`extract(epoch from next_attempt_at - ${now})::float8`.as('seconds'))
-    .where('status', '=', pending)
+    .where('status', '=', queued)
     .where('next_attempt_at', '>', now)
     .orderBy('next_attempt_at')
     .limit(sql.lit(1)),

@@ -3,59 +3,48 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import type { EventType, StoredEvent } from '../messages/event.ts';
 import { hasNoIncident, type MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
-import type { AlertEntity, AlertKind } from './alert.entity.ts';
-
-interface NewAlert {
-  userId: number;
-  monitorId: number;
-  /** Absent if the alert is about no incident. */
-  incidentId?: number;
-  subject: string;
-  text: string;
-}
+import type { AlertEntity } from './alert.entity.ts';
+import type { NewEvent } from './alert-events.ts';
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity>();
 const now = sql<Date>`app_now()`;
 /** A lease is longer than any attempt takes. Afterwards another process can try. */
 export const leaseEnd = sql<Date>`app_now() + interval '60 seconds'`;
 
-const insertAlerts = prepare((given: { kind: AlertKind; alerts: string }) =>
+const insertAlerts = prepare((given: { events: string }) =>
   db
     .insertInto('alerts')
-    .columns(['user_id', 'incident_id', 'monitor_id', 'provider_id', 'kind', 'subject', 'body'])
+    .columns(['user_id', 'incident_id', 'monitor_id', 'provider_id', 'kind', 'payload'])
     .expression(
       db
-        .selectFrom(
-          jsonRows(given.alerts, 'a', { userId: 'bigint', monitorId: 'bigint', incidentId: 'bigint', subject: 'text', text: 'text' }),
-        )
+        .selectFrom(jsonRows(given.events, 'e', { userId: 'bigint', monitorId: 'bigint', incidentId: 'bigint', event: 'jsonb' }))
         .innerJoin('notifications as n', (join) =>
-          join.onRef('n.user_id', '=', 'a.userId').onRef('n.monitor_id', '=', 'a.monitorId').on('n.enabled', '=', sql.lit(true)),
+          join.onRef('n.user_id', '=', 'e.userId').onRef('n.monitor_id', '=', 'e.monitorId').on('n.enabled', '=', sql.lit(true)),
         )
-        .select(['n.user_id', 'a.incidentId'])
-        .select(sql<number | null>`case when a."incidentId" is null then a."monitorId" end`.as('monitor_id'))
-        .select(['n.provider_id', sql<AlertKind>`${given.kind}::text`.as('kind'), 'a.subject', 'a.text']),
+        .select(['n.user_id', 'e.incidentId'])
+        .select(sql<number | null>`case when e."incidentId" is null then e."monitorId" end`.as('monitor_id'))
+        .select(['n.provider_id', sql<EventType>`e.event ->> 'type'`.as('kind'), sql<StoredEvent>`e.event`.as('payload')]),
     )
-    .onConflict((conflict) => conflict.columns(['user_id', 'incident_id', 'provider_id', 'kind']).doNothing())
+    .onConflict((conflict) => conflict.columns(['user_id', 'incident_id', 'provider_id', 'kind', 'sequence']).doNothing())
     .returning('id'),
 );
 
-/**
- * Queues one alert per enabled assignment, in the transaction that changes the monitor. Returns the number of alerts.
- */
-export async function queueAlerts(query: Query, kind: AlertKind, alerts: NewAlert[]): Promise<number> {
-  if (alerts.length === 0) return 0;
-  const [queued] = await query(insertAlerts({ kind, alerts: JSON.stringify(alerts) }));
+/** Queues one alert per event and enabled assignment, in the transaction that changes the monitor. Returns the number of alerts. */
+export async function queueAlerts(query: Query, events: NewEvent[]): Promise<number> {
+  if (events.length === 0) return 0;
+  const [queued] = await query(insertAlerts({ events: JSON.stringify(events) }));
   return queued.length;
 }
 
 /** Whether alert `a` is the recovery of an incident whose down alert to the same provider meets a condition. */
 export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql`(a.kind = 'recovered' and exists (select from alerts as down where down.user_id = a.user_id
-    and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'down' and ${condition}))`;
+  return sql`(a.kind = 'monitor.recovered' and exists (select from alerts as down where down.user_id = a.user_id
+    and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'monitor.down' and ${condition}))`;
 }
 
 export const canceledError = 'not sent: the monitor was paused or in maintenance, or its target changed';
@@ -75,10 +64,10 @@ export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
   return (
     db
       .updateTable('alerts as a')
-      .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
+      .set({ status: sql.lit('suppressed'), done_at: now, last_error: canceledError })
       // As long as the tables have no statistics, an array is faster than a join.
       .where(sql<boolean>`a.incident_id = any (array(${incidents}))`)
-      .where('a.status', '=', sql.lit('pending'))
+      .where('a.status', '=', sql.lit('queued'))
       .where(({ not }) => not(endsAlert(sql`(down.status = 'sent' or down.lease_token is not null)`)))
   );
 });
@@ -92,15 +81,15 @@ export const cancelWarnings = prepare(({ ids }: { ids: number[] }) => {
     .where('tls_warned_expiry', 'is', null);
   return db
     .updateTable('alerts as a')
-    .set({ status: sql.lit('failed'), done_at: now, last_error: canceledError })
+    .set({ status: sql.lit('suppressed'), done_at: now, last_error: canceledError })
     .where(sql<boolean>`a.monitor_id = any (array(${repointed}))`)
-    .where('a.status', '=', sql.lit('pending'));
+    .where('a.status', '=', sql.lit('queued'));
 });
 
 const selectPending = prepare(() =>
   db
     .selectFrom('alerts')
-    .where('status', '=', sql.lit('pending'))
+    .where('status', '=', sql.lit('queued'))
     .where(sql<boolean>`not ${isSuspended('user_id')}`)
     .select([
       sql<number>`count(*)::int`.as('count'),
@@ -130,15 +119,21 @@ export const beginAttempt = prepare((lease: Lease) =>
 export const markSent = prepare((lease: Lease) => updateLeased(lease).set({ status: sql.lit('sent'), done_at: now, last_error: null }));
 
 /** An alert that was canceled during the attempt keeps the reason. */
-const failedBecause = (reason: string) => sql<string | null>`case when status = 'pending' then ${reason} else last_error end`;
+const failedBecause = (reason: string) => sql<string | null>`case when status = 'queued' then ${reason} else last_error end`;
 
-export const markFailed = prepare((given: Lease & { reason: string }) =>
-  updateLeased(given).set({ status: sql.lit('failed'), done_at: now, lease_token: null, last_error: failedBecause(given.reason) }),
+/** Ends the alert: it has failed, or is suppressed. */
+export const markEnded = prepare((given: Lease & { status: 'failed' | 'suppressed'; reason: string }) =>
+  updateLeased(given).set({
+    status: sql<'failed' | 'suppressed'>`case when status = 'queued' then ${given.status} else status end`,
+    done_at: now,
+    lease_token: null,
+    last_error: failedBecause(given.reason),
+  }),
 );
 
 /** Ends the lease of an alert that was canceled before the attempt. Its recovery need not wait any longer. */
 export const endCanceledLease = prepare((lease: Lease) =>
-  updateLeased(lease).set({ lease_token: null }).where('status', '=', sql.lit('failed')),
+  updateLeased(lease).set({ lease_token: null }).where('status', '=', sql.lit('suppressed')),
 );
 
 /** Releases the lease. The alert is sent again after some time, unless it was canceled during the attempt. */

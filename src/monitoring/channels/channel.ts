@@ -2,6 +2,8 @@ import type { components } from '../../../generated/types/monitoring.ts';
 import type { DeliverySettings } from '../../config/config.ts';
 import type { ValidationError } from '../../errors.ts';
 import type { Net } from '../../net/resolve.ts';
+import type { Content } from '../messages/content.ts';
+import type { StoredEvent } from '../messages/event.ts';
 
 type ProviderCreate = components['schemas']['ProviderCreate'];
 
@@ -36,8 +38,6 @@ export interface Channel<Settings extends object = Record<string, unknown>> {
   receiver: string;
   /** Every field of the type. A secret is stored encrypted and returned masked. An optional field is null if it is absent. */
   fields: { readonly [Field in keyof Settings]: 'plain' | 'optional' | 'secret' };
-  /** Whether messages can start with an emoji. */
-  acceptsEmoji: boolean;
   /** How many messages a user can send per day, in addition to the limit of each provider. */
   perUserPerDay?: number;
   /** Returns what a schema cannot express about fields that are sent. */
@@ -51,11 +51,14 @@ export interface Channel<Settings extends object = Record<string, unknown>> {
 }
 
 export interface Message {
-  /** The same for every retry of this message, so that mail programs recognize duplicates. */
+  /** Unique in the world, and the same for every attempt to send this message, so that receivers recognize duplicates. */
   id: string;
-  subject: string;
-  /** Complete without the subject, because some channels have none. */
-  text: string;
+  /** The id of the message that this one continues. */
+  continues?: string | undefined;
+  /** Whose message it is. Users share the time that encryption takes. */
+  userId: number;
+  event: StoredEvent;
+  content: Content;
 }
 
 /** The message is a sentence for the user and contains no secret. */
@@ -64,15 +67,27 @@ export class DeliveryFailed extends Error {
   readonly permanent: boolean;
   /** The delay that the receiver asked for. */
   readonly retryAfterSeconds: number | undefined;
+  /** The settings that the operator has to correct, if the failure is not the user's. */
+  readonly settings: readonly string[];
 
-  constructor(reason: string, { permanent, retryAfterSeconds }: { permanent: boolean; retryAfterSeconds?: number | undefined }) {
+  constructor(reason: string, { permanent, retryAfterSeconds, settings = [] }: FailureOptions) {
     super(reason);
     this.permanent = permanent;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.settings = settings;
   }
+}
+
+interface FailureOptions {
+  permanent: boolean;
+  retryAfterSeconds?: number | undefined;
+  settings?: readonly string[];
 }
 
 /** Not permanent, because the operator can still set it. */
 export function notConfigured(setting: string): DeliveryFailed {
-  return new DeliveryFailed(`Delivery is not configured on this service. Ask the operator to set ${setting}.`, { permanent: false });
+  return new DeliveryFailed(`Delivery is not configured on this service. Ask the operator to set ${setting}.`, {
+    permanent: false,
+    settings: [setting],
+  });
 }

@@ -37,7 +37,6 @@ function unknownChannel(type: string): Channel {
     name: type,
     receiver: type,
     fields: {},
-    acceptsEmoji: false,
     missingSetting: () => undefined,
     send: () => Promise.reject(new DeliveryFailed(reason, { permanent: false })),
   };

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Channel, Message } from './channel.ts';
+import { contentOf } from '../messages/content.ts';
+import type { Message } from './channel.ts';
 
-/** The text of a test notification. */
-export function testMessage({ acceptsEmoji }: Pick<Channel, 'acceptsEmoji'>): Message {
-  const bell = acceptsEmoji ? '🔔 ' : '';
-  return {
-    id: `test-${randomUUID()}`,
-    subject: `${bell}Test notification from Sitekeeper`,
-    text: `${bell}Test notification from Sitekeeper. If you can read this, alerts will arrive here.`,
-  };
+/** A test notification. */
+export function testMessage({ userId, now }: { userId: number; now: Date }): Message {
+  const event = { type: 'test', timestamp: now.toISOString(), data: {} } as const;
+  return { id: `test-${randomUUID()}`, userId, event, content: contentOf(event) };
 }

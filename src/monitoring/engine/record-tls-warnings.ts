@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import { tlsExpiringMessage } from '../alerts/alert-messages.ts';
+import { tlsEvents } from '../alerts/alert-events.ts';
 import { queueAlerts } from '../alerts/outbox.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 
@@ -33,18 +33,12 @@ const countWarnings = prepare(({ monitorIds }: { monitorIds: number[] }) =>
       tls_warned_expiry: sql`m.tls_expires_at`,
       tls_warned_at: sql`case when ${hasProvider} then app_now() else m.tls_warned_at end`,
     })
-    .where('m.id', '=', sql<number>`any (${monitorIds}::bigint[])`)
-    .returning(['m.id as monitorId', 'm.user_id as userId', 'm.friendly_name as name', 'm.url'])
-    .returning([sql<Date>`m.tls_expires_at`.as('expiresAt'), sql<Date>`app_now()`.as('now')]),
+    .where('m.id', '=', sql<number>`any (${monitorIds}::bigint[])`),
 );
 
 /** Queues warnings that the certificates of these monitors expire soon. Returns the number of alerts. */
 export async function queueTlsWarnings(query: Query, monitorIds: number[]): Promise<number> {
   if (monitorIds.length === 0) return 0;
-  const [monitors] = await query(countWarnings({ monitorIds }));
-  return queueAlerts(
-    query,
-    'tls_expiring',
-    monitors.map((monitor) => ({ userId: monitor.userId, monitorId: monitor.monitorId, ...tlsExpiringMessage(monitor) })),
-  );
+  await query(countWarnings({ monitorIds }));
+  return queueAlerts(query, await tlsEvents(query, monitorIds));
 }

@@ -77,6 +77,9 @@ const nextCheckAt = sql`case when m.grace_seconds is not null
   then coalesce(${endOfMaintenance}, case when r.status = 'down' and r.failures = 0 then app_now() end)
   else ${nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`)} end`;
 
+/** Whether the check before has succeeded. Later failures keep what is known of it. */
+const isFirstFailure = sql<boolean>`(r.cause is not null and m.last_error is null and m.status = 'up')`;
+
 const updateMonitors = prepare((given: { results: string }) =>
   db
     .updateTable('monitors as m')
@@ -107,6 +110,8 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,
+      last_good_at: sql`case when ${isFirstFailure} then m.last_checked_at else m.last_good_at end`,
+      last_good_ms: sql`case when ${isFirstFailure} then m.last_response_time_ms else m.last_good_ms end`,
       next_check_at: sql`case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end`,
     })
     .whereRef('m.id', '=', 'r.id')

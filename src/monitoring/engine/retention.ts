@@ -30,7 +30,7 @@ const deleteCheckHours = prepare(({ days }: Age) => {
 });
 
 const deleteAlerts = prepare(({ days }: Age) => {
-  const old = db.selectFrom('alerts').select('id').where('status', '<>', sql.lit('pending')).where('done_at', '<', daysAgo(days));
+  const old = db.selectFrom('alerts').select('id').where('status', '<>', sql.lit('queued')).where('done_at', '<', daysAgo(days));
   return db.deleteFrom('alerts').where('id', 'in', old.limit(batchSize)).returning('user_id');
 });
 

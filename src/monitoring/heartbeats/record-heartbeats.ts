@@ -51,6 +51,8 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then app_now() else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: null,
+      last_good_at: sql`case when r.cause is not null and m.last_error is null and m.status = 'up' then m.last_checked_at else m.last_good_at end`,
+      last_good_ms: null,
       next_check_at: sql`case when r.status = 'down' then ${endOfMaintenance} else ${nextPeriod} end`,
     })
     .whereRef('m.id', '=', 'r.id')

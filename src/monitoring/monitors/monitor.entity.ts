@@ -53,6 +53,9 @@ export const MonitorEntity = defineEntity({
     firstFailedAt: p.datetime(3).nullable().lazy(),
     firstCause: p.text().nullable().lazy(),
     firstStatusCode: p.integer().nullable().lazy(),
+    /** The last response before the failures, if the monitor was up. */
+    lastGoodAt: p.datetime(3).nullable().lazy(),
+    lastGoodMs: p.integer().nullable().lazy(),
     /** What a search compares. */
     searchedName: p.text().generated('lower(friendly_name)').default('').lazy(),
     searchedUrl: p.text().generated('lower(url)').nullable().lazy(),

@@ -28,6 +28,15 @@ const listedSettings = sql<StoredOptions>`case ${sql.join(
   sql` `,
 )} else settings end`;
 
+/** Selects monitors as lists show them. */
+export function listedMonitors() {
+  return tables<typeof MonitorEntity>()
+    .selectFrom('monitors')
+    .select(columnsOf(MonitorEntity, ['settings']) as 'id'[])
+    .select(listedSettings.as('settings'))
+    .$castTo<Monitor>();
+}
+
 const selectMonitors = {
   newest: prepareOrder('newest'),
   name: prepareOrder('name'),
@@ -36,11 +45,7 @@ const selectMonitors = {
 
 function prepareOrder(sort: ListQuery['sort']) {
   return preparePage((given: Filter) => {
-    const filtered = tables<typeof MonitorEntity>()
-      .selectFrom('monitors')
-      .select(columnsOf(MonitorEntity, ['settings']) as 'id'[])
-      .select(listedSettings.as('settings'))
-      .$castTo<Monitor>()
+    const filtered = listedMonitors()
       .where(sql<boolean>`(${given.status}::text is null or status = ${given.status})`)
       .where(sql<boolean>`(${given.type}::text is null or type = ${given.type})`)
       .where(sql<boolean>`(${given.tag}::text is null or ${given.tag} = any (tags))`)

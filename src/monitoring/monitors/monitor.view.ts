@@ -19,14 +19,14 @@ export function monitorView(monitor: Monitor, context: ViewContext): MonitorView
   return viewOf(monitor, context, checkOf(monitor.type).options?.view(monitor.settings));
 }
 
-/** A monitor in a list, without options that can be long. */
-export function listedMonitorView(monitor: Monitor, context: ViewContext): MonitorView {
+/** A monitor in a list or an alert, without options that can be long. Without a context it is shown to somebody with no scope. */
+export function listedMonitorView(monitor: Monitor, context?: ViewContext): MonitorView {
   const { options } = checkOf(monitor.type);
   const shown = Object.entries(options?.view(monitor.settings) ?? {}).filter(([name]) => !options?.unlisted.includes(name));
   return viewOf(monitor, context, options && Object.fromEntries(shown));
 }
 
-function viewOf(monitor: Monitor, context: ViewContext, options: object | undefined): MonitorView {
+function viewOf(monitor: Monitor, context: ViewContext | undefined, options: object | undefined): MonitorView {
   const { passive } = checkOf(monitor.type);
   return {
     id: monitor.id,
@@ -34,7 +34,7 @@ function viewOf(monitor: Monitor, context: ViewContext, options: object | undefi
     url: monitor.url ?? null,
     type: monitor.type,
     ...(options && { [monitor.type]: options }),
-    ...(passive && { heartbeat_url: receivingUrl(monitor, passive, context) }),
+    ...(passive && { heartbeat_url: context ? receivingUrl(monitor, passive, context) : null }),
     interval: monitor.intervalSeconds,
     timeout_seconds: monitor.timeoutSeconds,
     confirmations: monitor.confirmations,

@@ -36,6 +36,8 @@ export interface ProviderDeps {
   cipher: SecretCipher;
   channels: Channels;
   limiters: Limiters;
+  /** The time on the clock of the database. */
+  now(): number;
 }
 
 const readProvider = prepareRead(ProviderEntity);
@@ -64,7 +66,13 @@ export function providerRules({ channels }: Pick<ProviderDeps, 'channels'>): Rul
   };
 }
 
-export function providerHandlers({ maxProviders, cipher, channels, limiters }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
+export function providerHandlers({
+  maxProviders,
+  cipher,
+  channels,
+  limiters,
+  now,
+}: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
   const testsPerProvider = limiters.create('test-provider', 5, 60);
   const testsPerUser = limiters.create('test-user', 20, 3600);
   const view = (provider: Provider) => providerView(provider, channelOf(channels, provider.providerType));
@@ -132,7 +140,7 @@ export function providerHandlers({ maxProviders, cipher, channels, limiters }: P
       const reached = await db.transaction((em) => countMessage(queryInTransaction(em), message));
       if (reached) throw limitReached(reached);
       try {
-        await channel.send(decryptSettings(channel, provider, cipher), testMessage(channel));
+        await channel.send(decryptSettings(channel, provider, cipher), testMessage({ userId, now: new Date(now()) }));
       } catch (error) {
         if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);
         throw error;

@@ -9,6 +9,7 @@ import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/c
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { testCipher } from '../../support/cipher.ts';
+import { sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
@@ -24,18 +25,22 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await dispatcher?.stop();
-  await service.database.asEngine((em) => em.execute(`update alerts set status = 'failed' where status = 'pending'`, [], 'run'));
+  await service.database.asEngine((em) => em.execute(`update alerts set status = 'failed' where status = 'queued'`, [], 'run'));
 });
 afterAll(() => service.stop());
 
-function start(send: (message: Message) => Promise<void>, database: Pick<Database, 'engineTransaction'> = service.database) {
+function start(
+  send: (message: Message) => Promise<void>,
+  database: Pick<Database, 'engineTransaction'> = service.database,
+  write: (line: string) => void = () => {},
+) {
   const channels = createChannels(readConfig({}).delivery, { allow: [] });
   const metrics = createMetrics();
   dispatcher = new Dispatcher({
     database: database as Database,
     channels: { ...channels, email: { ...channels.email, send: (_, message) => send(message) } },
     cipher: testCipher,
-    log: pino({ level: 'silent' }),
+    log: pino({}, { write }),
     metrics,
   });
   dispatcher.start();
@@ -50,8 +55,8 @@ async function queue({ count = 1, ageHours = 0 } = {}): Promise<void> {
          insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
          select ?, ?, app_now(), app_now(), 'HTTP 503' from generate_series(1, ?) returning id, user_id
        )
-       insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
-       select user_id, id, ?, 'down', 'S', 'B', app_now() - ?::int * interval '1 hour' from resolved`,
+       insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at)
+       select user_id, id, ?, ${sampleAlert()}, app_now() - ?::int * interval '1 hour' from resolved`,
       [user.id, monitor.id, count, provider.id, ageHours],
       'run',
     ),
@@ -67,7 +72,7 @@ const readAlerts = () =>
 const firstAlert = async () => (await readAlerts())[0];
 
 test.each([
-  ['is retried within 24 hours', 23, { status: 'pending', attempts: 1, error: 'Try later.' }],
+  ['is retried within 24 hours', 23, { status: 'queued', attempts: 1, error: 'Try later.' }],
   ['is given up after 24 hours', 25, { status: 'failed', attempts: 1, error: 'Try later.' }],
 ])('a temporary failure %s', async (_, hours, outcome) => {
   await queue({ ageHours: hours });
@@ -77,11 +82,26 @@ test.each([
   expect(await metrics.registry.metrics()).toContain(`sitekeeper_alerts_total{channel="email",outcome="${counted}"} 1`);
 });
 
+test('a failure that the operator has to correct is counted and logged as such, and retried', async () => {
+  await queue();
+  const lines: string[] = [];
+  const settings = ['TWILIO_AUTH_TOKEN'];
+  const metrics = start(
+    () => Promise.reject(new DeliveryFailed('The login was rejected.', { permanent: false, settings })),
+    service.database,
+    (line) => lines.push(line),
+  );
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'queued', error: 'The login was rejected.' });
+  expect(await metrics.registry.metrics()).toContain('sitekeeper_alerts_total{channel="email",outcome="misconfigured"} 1');
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  expect(logged).toMatchObject([{ settings, reason: 'The login was rejected.' }]);
+});
+
 test('after nine failed attempts, the tenth is followed by a pause of several minutes', async () => {
   await queue();
   await service.database.asEngine((em) => em.execute('update alerts set attempts = 9 where user_id = ?', [user.id], 'run'));
   start(() => Promise.reject(new DeliveryFailed('Try later.', { permanent: false })));
-  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'pending', attempts: 10, error: 'Try later.' });
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'queued', attempts: 10, error: 'Try later.' });
   const [row] = await service.database.asUser(user.id, (em) =>
     em.execute<{ seconds: number }[]>('select extract(epoch from next_attempt_at - app_now())::float8 as seconds from alerts'),
   );
@@ -98,7 +118,7 @@ test('a permanent failure is not retried, and an internal error is not described
   user = await service.createUser();
   await queue();
   start(() => Promise.reject(new TypeError('internal detail')));
-  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'pending', error: 'an internal error' });
+  await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'queued', error: 'an internal error' });
 });
 
 test('an alert that was sent while the database was lost is recorded later, and not sent again', async () => {
@@ -131,7 +151,7 @@ test('a shutdown releases the alerts that wait behind a running attempt', async 
   finish.resolve();
   await stopped;
   expect((await readAlerts()).map(({ status, attempts, token }) => [status, attempts, token === null]).toSorted()).toEqual([
-    ['pending', 0, true],
+    ['queued', 0, true],
     ['sent', 1, false],
   ]);
 });

@@ -11,6 +11,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { testCipher } from '../../support/cipher.ts';
 import { startReceivers } from '../../support/receivers.ts';
+import { sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { countTransactions } from '../count-transactions.ts';
 import { createMonitor, createProvider } from '../factories.ts';
@@ -65,8 +66,8 @@ function holdDelivery(): Promise<(status?: number) => void> {
 /** Queues the recovery alerts of the incidents of which a provider is told. */
 const queueRecoveries = (em: SqlEntityManager, providerId: number) =>
   em.execute(
-    `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-     select user_id, incident_id, provider_id, 'recovered', 'S', 'B' from alerts where provider_id = ?`,
+    `insert into alerts (user_id, incident_id, provider_id, kind, payload)
+     select user_id, incident_id, provider_id, ${sampleAlert('monitor.recovered')} from alerts where provider_id = ?`,
     [providerId],
     'run',
   );
@@ -123,7 +124,7 @@ const readAlerts = (user: TestUser) =>
       [user.id],
     ),
   );
-const canceled = { status: 'failed', error: 'not sent: the monitor was paused or in maintenance, or its target changed', done: true };
+const canceled = { status: 'suppressed', error: 'not sent: the monitor was paused or in maintenance, or its target changed', done: true };
 
 test.each([
   ['provider', (user: TestUser, { providerId }: Ids) => user.api.delete(`/api/providers/${providerId}`)],
@@ -143,15 +144,15 @@ test.each([
   const user = await service.createUser();
   await dropSecondAlert(user, ({ monitorId }) => user.api.put(`/api/monitors/${monitorId}`, { json }));
   expect(await readAlerts(user)).toEqual([
-    { kind: 'down', status: 'sent', error: null, done: true },
-    { kind: 'down', ...canceled },
+    { kind: 'monitor.down', status: 'sent', error: null, done: true },
+    { kind: 'monitor.down', ...canceled },
   ]);
 });
 
 test.each([
-  ['fails', 503, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
-  ['is rejected', 403, { kind: 'down', ...canceled }, { kind: 'recovered', ...canceled }],
-  ['succeeds', 200, { kind: 'down', status: 'sent' }, { kind: 'recovered', status: 'sent' }],
+  ['fails', 503, { kind: 'monitor.down', ...canceled }, { kind: 'monitor.recovered', ...canceled }],
+  ['is rejected', 403, { kind: 'monitor.down', ...canceled }, { kind: 'monitor.recovered', ...canceled }],
+  ['succeeds', 200, { kind: 'monitor.down', status: 'sent' }, { kind: 'monitor.recovered', status: 'sent' }],
 ])('if the attempt that was running when the monitor was paused %s, the recovery follows it', async (_, status, ...expected) => {
   const { user, path } = await queue({ count: 1, withRecoveries: true });
   const attempted = holdDelivery();
@@ -160,14 +161,14 @@ test.each([
   await user.api.put(path, { json: { is_active: false } });
   await user.api.put(path, { json: { friendly_name: 'Paused' } });
   expect(await readAlerts(user)).toMatchObject([
-    { kind: 'down', ...canceled },
-    { kind: 'recovered', status: 'pending' },
+    { kind: 'monitor.down', ...canceled },
+    { kind: 'monitor.recovered', status: 'queued' },
   ]);
   const other = startDispatcher(); // It must not send the recovery during the attempt of the first.
   await expect.poll(other.transactions, { timeout: 15_000 }).toBe(1);
   expect(await readAlerts(user)).toMatchObject([
-    { kind: 'down', ...canceled },
-    { kind: 'recovered', status: 'pending' },
+    { kind: 'monitor.down', ...canceled },
+    { kind: 'monitor.recovered', status: 'queued' },
   ]);
   finish(status);
   await expect.poll(() => readAlerts(user), { timeout: 15_000 }).toMatchObject(expected);
@@ -177,12 +178,12 @@ test.each([
   ['failed before the pause told nobody: the recovery is canceled', { lease: null, counted: true, status: 'failed' }, canceled],
   [
     'was leased by a process that died before the attempt told nobody: the recovery is canceled',
-    { lease: 1, counted: false, status: 'pending' },
+    { lease: 1, counted: false, status: 'queued' },
     canceled,
   ],
   [
     'was leased by a process that died may have been sent: the recovery is sent',
-    { lease: 1, counted: true, status: 'pending' },
+    { lease: 1, counted: true, status: 'queued' },
     { status: 'sent' },
   ],
 ])('a down alert that %s', async (_, { lease, counted, status }, recovery) => {
@@ -204,8 +205,8 @@ test.each([
   await expect
     .poll(() => readAlerts(user), { timeout: 15_000 })
     .toMatchObject([
-      { kind: 'down', status: 'failed' },
-      { kind: 'recovered', ...recovery },
+      { kind: 'monitor.down', status: status === 'queued' ? 'suppressed' : status },
+      { kind: 'monitor.recovered', ...recovery },
     ]);
 });
 
@@ -218,7 +219,11 @@ test('recoveries of other providers and incidents, and those of alerts that fail
     await queueAlerts(em, { monitorId, providerId: second, count: 1 });
     await queueRecoveries(em, first);
     await queueRecoveries(em, second);
-    await em.execute(`update alerts set status = 'failed', last_error = 'rejected' where kind = 'down' and user_id = ?`, [user.id], 'run');
+    await em.execute(
+      `update alerts set status = 'failed', last_error = 'rejected' where kind = 'monitor.down' and user_id = ?`,
+      [user.id],
+      'run',
+    );
     await em.execute(
       `update alerts set last_error = ? where id = (select min(id) from alerts where user_id = ?)`,
       [canceled.error, user.id],
@@ -226,8 +231,9 @@ test('recoveries of other providers and incidents, and those of alerts that fail
     );
   });
   startDispatcher();
-  const readRecoveries = async () => (await readAlerts(user)).filter(({ kind }) => kind === 'recovered').map(({ status }) => status);
-  await expect.poll(readRecoveries, { timeout: 15_000 }).toEqual(['failed', 'sent', 'sent']);
+  const readRecoveries = async () =>
+    (await readAlerts(user)).filter(({ kind }) => kind === 'monitor.recovered').map(({ status }) => status);
+  await expect.poll(readRecoveries, { timeout: 15_000 }).toEqual(['sent', 'sent', 'sent']);
 });
 
 test('the recovery of an alert that is canceled after a failed attempt, before the next one, is canceled as well', async () => {
@@ -240,10 +246,10 @@ test('the recovery of an alert that is canceled after a failed attempt, before t
   await expect
     .poll(() => readAlerts(user), { timeout: 15_000 })
     .toMatchObject([
-      { kind: 'down', status: 'sent' },
-      { kind: 'down', ...canceled },
-      { kind: 'recovered', status: 'sent' },
-      { kind: 'recovered', ...canceled },
+      { kind: 'monitor.down', status: 'sent' },
+      { kind: 'monitor.down', ...canceled },
+      { kind: 'monitor.recovered', status: 'sent' },
+      { kind: 'monitor.recovered', ...canceled },
     ]);
 });
 
@@ -258,10 +264,10 @@ test('after a shutdown during a pause, other processes drop the recoveries of al
   await expect
     .poll(() => readAlerts(user), { timeout: 15_000 })
     .toMatchObject([
-      { kind: 'down', ...canceled },
-      { kind: 'down', ...canceled },
-      { kind: 'recovered', status: 'sent' },
-      { kind: 'recovered', ...canceled },
+      { kind: 'monitor.down', ...canceled },
+      { kind: 'monitor.down', ...canceled },
+      { kind: 'monitor.recovered', status: 'sent' },
+      { kind: 'monitor.recovered', ...canceled },
     ]);
   finish();
 });
@@ -290,7 +296,7 @@ test('after a shutdown, other processes attempt all alerts at once, and one that
   const rows = await service.database.asEngine((em) =>
     em.execute(
       `select attempts, next_attempt_at <= app_now() as due, lease_token is not null as leased from alerts
-       where user_id = ? and kind = 'down' order by id`,
+       where user_id = ? and kind = 'monitor.down' order by id`,
       [user.id],
     ),
   );
@@ -303,10 +309,10 @@ test('after a shutdown, other processes attempt all alerts at once, and one that
   await expect
     .poll(() => readAlerts(user), { timeout: 15_000 })
     .toMatchObject([
-      { kind: 'down', ...canceled },
-      { kind: 'down', ...canceled },
-      { kind: 'recovered', status: 'sent' },
-      { kind: 'recovered', ...canceled },
+      { kind: 'monitor.down', ...canceled },
+      { kind: 'monitor.down', ...canceled },
+      { kind: 'monitor.recovered', status: 'sent' },
+      { kind: 'monitor.recovered', ...canceled },
     ]);
   finish();
 });
@@ -353,7 +359,7 @@ test.runIf(process.env.TEST_DATABASE_URL)('an alert whose cancellation is commit
   });
   await expect.poll(transactions, { timeout: 15_000 }).toBe(3);
   await pause;
-  expect(await readAlerts(user)).toEqual([{ kind: 'down', ...canceled }]);
+  expect(await readAlerts(user)).toEqual([{ kind: 'monitor.down', ...canceled }]);
   expect(receivers.telegram.requests.length).toBe(before);
 });
 
@@ -365,38 +371,38 @@ test('an attempt that fails after the monitor was paused is not repeated', async
   await user.api.put(path, { json: { is_active: false } });
   finish(503);
   await expect.poll(transactions, { timeout: 15_000 }).toBe(4);
-  expect(await readAlerts(user)).toEqual([{ kind: 'down', ...canceled }]);
+  expect(await readAlerts(user)).toEqual([{ kind: 'monitor.down', ...canceled }]);
 });
 
 test('pausing a monitor cancels a recovery only if nobody was told that the monitor was down; renaming it cancels nothing', async () => {
   const user = await service.createUser();
   const { id: monitorId, path } = await createMonitor(user);
   await service.database.asEngine((em) => em.execute(`update monitors set status = 'up' where id = ?`, [monitorId], 'run'));
-  for (const down of ['sent', 'pending', 'failed']) {
+  for (const down of ['sent', 'queued', 'failed']) {
     const { id: providerId } = await createProvider(user);
     await service.database.asEngine(async (em) => {
       await queueAlerts(em, { monitorId, providerId, count: 1 });
       await queueRecoveries(em, providerId);
-      await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'down'`, [down, providerId], 'run');
+      await em.execute(`update alerts set status = ? where provider_id = ? and kind = 'monitor.down'`, [down, providerId], 'run');
     });
   }
-  const kept = { kind: 'recovered', status: 'pending', error: null, done: false };
-  const before = [{ kind: 'down', status: 'sent', error: null, done: false }, kept];
+  const kept = { kind: 'monitor.recovered', status: 'queued', error: null, done: false };
+  const before = [{ kind: 'monitor.down', status: 'sent', error: null, done: false }, kept];
   await user.api.put(path, { json: { friendly_name: 'Store', interval: 300 } });
   expect(await readAlerts(user)).toEqual([
     ...before,
-    { kind: 'down', status: 'pending', error: null, done: false },
+    { kind: 'monitor.down', status: 'queued', error: null, done: false },
     kept,
-    { kind: 'down', status: 'failed', error: null, done: false },
+    { kind: 'monitor.down', status: 'failed', error: null, done: false },
     kept,
   ]);
   await user.api.put(path, { json: { is_active: false } });
   expect(await readAlerts(user)).toEqual([
     ...before,
-    { kind: 'down', ...canceled },
-    { kind: 'recovered', ...canceled },
-    { kind: 'down', status: 'failed', error: null, done: false },
-    { kind: 'recovered', ...canceled },
+    { kind: 'monitor.down', ...canceled },
+    { kind: 'monitor.recovered', ...canceled },
+    { kind: 'monitor.down', status: 'failed', error: null, done: false },
+    { kind: 'monitor.recovered', ...canceled },
   ]);
 });
 
@@ -417,7 +423,7 @@ test('who was told of an outage is told of its end, but not others, and not of a
       [second?.id, told],
     ]) {
       await em.execute(
-        `insert into alerts (user_id, incident_id, provider_id, kind, subject, body) values (?, ?, ?, 'recovered', 'S', 'B')`,
+        `insert into alerts (user_id, incident_id, provider_id, kind, payload) values (?, ?, ?, ${sampleAlert('monitor.recovered')})`,
         [user.id, incident, provider],
         'run',
       );
@@ -425,11 +431,11 @@ test('who was told of an outage is told of its end, but not others, and not of a
   });
   await user.api.put(path, { json: { is_active: false } });
   expect(await readAlerts(user)).toMatchObject([
-    { kind: 'down', status: 'sent' },
-    { kind: 'down', ...canceled },
-    { kind: 'recovered', status: 'pending' },
-    { kind: 'recovered', ...canceled },
-    { kind: 'recovered', ...canceled },
+    { kind: 'monitor.down', status: 'sent' },
+    { kind: 'monitor.down', ...canceled },
+    { kind: 'monitor.recovered', status: 'queued' },
+    { kind: 'monitor.recovered', ...canceled },
+    { kind: 'monitor.recovered', ...canceled },
   ]);
 });
 
@@ -442,7 +448,7 @@ test("pausing a monitor leaves the alerts of the user's other monitors alone", a
   }
   await user.api.put(paused.path, { json: { is_active: false } });
   expect(await readAlerts(user)).toEqual([
-    { kind: 'down', ...canceled },
-    { kind: 'down', status: 'pending', error: null, done: false },
+    { kind: 'monitor.down', ...canceled },
+    { kind: 'monitor.down', status: 'queued', error: null, done: false },
   ]);
 });

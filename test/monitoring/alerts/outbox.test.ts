@@ -4,8 +4,9 @@ import type { Database } from '../../../src/db/database.ts';
 import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, lockLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
-import { countPendingAlerts, markFailed, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { countPendingAlerts, markEnded, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
+import { namedAlert, sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { sql } from '../../support/statement.ts';
 import { createMonitor, createProvider } from '../factories.ts';
@@ -41,12 +42,22 @@ async function openIncident(): Promise<number> {
   return row?.id ?? 0;
 }
 
-async function queue(body: string, { kind = 'down', incident = incidentId, provider = providerId, dueSeconds = 0 } = {}): Promise<void> {
+interface Queued {
+  type?: 'monitor.down' | 'monitor.recovered';
+  incident?: number;
+  provider?: number;
+  dueSeconds?: number;
+}
+
+async function queue(
+  name: string,
+  { type = 'monitor.down', incident = incidentId, provider = providerId, dueSeconds = 0 }: Queued = {},
+): Promise<void> {
   await database.asEngine((em) =>
     em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, next_attempt_at)
-       values (?, ?, ?, ?, 'S', ?, app_now() + ?::int * interval '1 second')`,
-      [user.id, incident, provider, kind, body, dueSeconds],
+      `insert into alerts (user_id, incident_id, provider_id, kind, payload, next_attempt_at)
+       values (?, ?, ?, ${namedAlert('?', type)}, app_now() + ?::int * interval '1 second')`,
+      [user.id, incident, provider, name, dueSeconds],
     ),
   );
 }
@@ -60,7 +71,8 @@ async function leaseOne(): Promise<LeasedAlert> {
   return alert;
 }
 
-const bodies = (alerts: { body: string }[]) => alerts.map(({ body }) => body);
+const nameOf = ({ event }: LeasedAlert) => ('monitor' in event.data ? event.data.monitor?.friendly_name : undefined);
+const names = (alerts: LeasedAlert[]) => alerts.map(nameOf);
 const readAlerts = () =>
   database.asUser(user.id, (em) =>
     em.execute('select status, attempts, lease_token as token, last_error as error from alerts order by id'),
@@ -72,7 +84,7 @@ const waiting = async (busyProviders: number[] = []) =>
 test('an alert is leased once, for a minute, and each lease counts as an attempt', async () => {
   await queue('alert');
   const first = await leaseOne();
-  expect([first.attempts, first.body, await lease()]).toEqual([1, 'alert', []]);
+  expect([first.attempts, nameOf(first), await lease()]).toEqual([1, 'alert', []]);
   await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
   const second = await leaseOne();
   expect([second.attempts, second.token > first.token]).toEqual([2, true]);
@@ -99,13 +111,13 @@ test('only the process that holds the lease records the outcome', async () => {
   await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
   const second = await leaseOne();
   await inTransaction((query) =>
-    query(markSent(first), markFailed({ ...first, reason: 'late' }), postpone({ ...first, reason: 'late', seconds: 1 })),
+    query(markSent(first), markEnded({ ...first, status: 'failed', reason: 'late' }), postpone({ ...first, reason: 'late', seconds: 1 })),
   );
-  expect(await readAlerts()).toEqual([{ status: 'pending', attempts: 2, token: second.token, error: null }]);
+  expect(await readAlerts()).toEqual([{ status: 'queued', attempts: 2, token: second.token, error: null }]);
   await inTransaction((query) => query(postpone({ ...second, reason: 'busy', seconds: 0 })));
-  expect(await readAlerts()).toEqual([{ status: 'pending', attempts: 2, token: null, error: 'busy' }]);
+  expect(await readAlerts()).toEqual([{ status: 'queued', attempts: 2, token: null, error: 'busy' }]);
   // The lease ended with the outcome, so a second one is not recorded.
-  await inTransaction((query) => query(markFailed({ ...second, reason: 'twice' })));
+  await inTransaction((query) => query(markEnded({ ...second, status: 'failed', reason: 'twice' })));
   const third = await leaseOne();
   await inTransaction((query) => query(markSent(third)));
   expect(await readAlerts()).toEqual([{ status: 'sent', attempts: 3, token: expect.any(Number), error: null }]);
@@ -126,24 +138,24 @@ test('a recovery waits until the down alert of its incident and provider has end
   const other = (await createProvider(user)).id;
   await queue('down', { dueSeconds: 600 });
   await queue('down of another provider', { provider: other });
-  await queue('recovered', { kind: 'recovered' });
-  await queue('recovered of another provider', { kind: 'recovered', provider: other });
+  await queue('recovered', { type: 'monitor.recovered' });
+  await queue('recovered of another provider', { type: 'monitor.recovered', provider: other });
   await queue('down of another incident', { incident: await openIncident() });
-  expect(bodies(await lease())).toEqual(['down of another incident']);
+  expect(names(await lease())).toEqual(['down of another incident']);
   const [downOfOther] = await lease(other);
-  expect(downOfOther?.body).toBe('down of another provider');
+  expect(downOfOther && nameOf(downOfOther)).toBe('down of another provider');
   expect(await lease(other)).toEqual([]);
   await inTransaction((query) => query(markSent(downOfOther as LeasedAlert)));
-  expect(bodies(await lease(other))).toEqual(['recovered of another provider']);
+  expect(names(await lease(other))).toEqual(['recovered of another provider']);
   expect(await lease()).toEqual([]);
 });
 
 test('the oldest alerts of a provider come first, ten at a time', async () => {
-  const names = Array.from({ length: 12 }, (_, index) => `alert ${index}`);
-  for (const [index, name] of names.entries()) await queue(name, { incident: await openIncident(), dueSeconds: index - 100 });
+  const queued = Array.from({ length: 12 }, (_, index) => `alert ${index}`);
+  for (const [index, name] of queued.entries()) await queue(name, { incident: await openIncident(), dueSeconds: index - 100 });
   // RETURNING has no order, but which alerts are leased is certain.
-  expect(bodies(await lease()).toSorted()).toEqual(names.slice(0, 10).toSorted());
-  expect(bodies(await lease()).toSorted()).toEqual(names.slice(10).toSorted());
+  expect(names(await lease()).toSorted()).toEqual(queued.slice(0, 10).toSorted());
+  expect(names(await lease()).toSorted()).toEqual(queued.slice(10).toSorted());
 });
 
 test('a provider that gets a message, or whose user is suspended, does not wait', async () => {
@@ -193,8 +205,8 @@ test('the age of the outbox is that of its oldest alert', async () => {
   const other = await openIncident();
   const oldestSeconds = await inTransaction(async (query) => {
     const values = [user.id, other, providerId];
-    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, subject, body, created_at)
-                    values ($1, $2, $3, 'down', 'S', 'B', app_now() - interval '2 hours')`;
+    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at)
+                    values ($1, $2, $3, ${sampleAlert()}, app_now() - interval '2 hours')`;
     await query(sql(insert, values));
     const counted = await countPendingAlerts(query);
     await query(sql('delete from alerts where user_id = $1 and incident_id = $2', [user.id, other]));
@@ -207,14 +219,14 @@ test('only the recovery of an alert that was sent is exempt from limits', async 
   await queue('down');
   const down = await leaseOne();
   expect(down.endsSentAlert).toBe(false);
-  await queue('recovered', { kind: 'recovered' });
+  await queue('recovered', { type: 'monitor.recovered' });
   await inTransaction((query) => query(markSent(down)));
   expect((await leaseOne()).endsSentAlert).toBe(true);
   const failedIncident = await openIncident();
   await queue('down', { incident: failedIncident });
-  await queue('recovered', { kind: 'recovered', incident: failedIncident });
+  await queue('recovered', { type: 'monitor.recovered', incident: failedIncident });
   const failed = await leaseOne();
-  await inTransaction((query) => query(markFailed({ ...failed, reason: 'rejected' })));
+  await inTransaction((query) => query(markEnded({ ...failed, status: 'failed', reason: 'rejected' })));
   expect((await leaseOne()).endsSentAlert).toBe(false);
 });
 

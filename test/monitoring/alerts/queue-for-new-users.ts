@@ -1,4 +1,5 @@
 import type { Database } from '../../../src/db/database.ts';
+import { sampleAlert } from '../../support/sample-event.ts';
 import { sql } from '../../support/statement.ts';
 
 /** Creates users with a monitor and an email provider each, and queues an alert for each of them. Returns their ids. */
@@ -24,8 +25,8 @@ export async function queueForNewUsers(database: Database, count: number): Promi
          insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
          select user_id, id, app_now(), app_now(), 'HTTP 503' from monitors where user_id between ? and ? returning id, user_id
        )
-       insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select i.user_id, i.id, p.id, 'down', 'S', 'B' from resolved i join providers p using (user_id)`,
+       insert into alerts (user_id, incident_id, provider_id, kind, payload)
+       select i.user_id, i.id, p.id, ${sampleAlert()} from resolved i join providers p using (user_id)`,
       [ids[0], ids.at(-1)],
       'run',
     ),

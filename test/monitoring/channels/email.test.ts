@@ -5,16 +5,22 @@ import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { contentOf } from '../../../src/monitoring/messages/content.ts';
+import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
+import { sampleEvent } from '../../support/sample-event.ts';
 
 const startedServers: { close(): unknown }[] = [];
 const from = 'Sitekeeper <alerts@mail.example.com>';
-const message: Message = {
-  id: 'alert-7-down',
-  subject: 'Shop is down',
-  text: 'Shop is down.\n\nhttps://shop.example/?a=1&b=<2>\nSince 10:00',
-};
+const messageOf = (event: StoredEvent, others: Partial<Message> = {}): Message => ({
+  id: 'alert-7-1794706877000-5e2f',
+  userId: 1,
+  event,
+  content: contentOf(event),
+  ...others,
+});
+const message = messageOf(sampleEvent());
 
 afterEach(async () => {
   for (const server of startedServers.splice(0)) await server.close();
@@ -53,33 +59,63 @@ describe('mail', () => {
     expect(sender).toBe('alerts@mail.example.com');
     expect(parsed.to).toMatchObject({ value: [{ address: 'ops@example.com', name: '' }] });
     expect(parsed.from).toMatchObject({ value: [{ address: 'alerts@mail.example.com', name: 'Sitekeeper' }] });
-    expect(parsed.subject).toBe('Shop is down');
-    expect(parsed.messageId).toBe('<alert-7-down@mail.example.com>');
+    expect(parsed.subject).toBe('Down: Checkout API (503 Service Unavailable, expected 2xx)');
+    expect(parsed.messageId).toBe('<alert-7-1794706877000-5e2f@mail.example.com>');
     expect(retry?.parsed.messageId).toBe(parsed.messageId);
     expect(parsed.headers.get('auto-submitted')).toBe('auto-generated');
-    expect(parsed.text?.trimEnd()).toBe(message.text);
-    expect(parsed.html).toContain('<p>Shop is down.</p>\n<p>https://shop.example/?a=1&amp;b=&lt;2&gt;<br>Since 10:00</p>');
+    expect(parsed.inReplyTo).toBeUndefined();
+    expect(parsed.text).toContain('❌ Down: Checkout API\n503 Service Unavailable, expected 2xx\n');
+    expect(parsed.html).toContain('<bdi>Checkout API</bdi>');
     expect(raw).toMatch(/^Content-Type: multipart\/alternative/m);
+  });
+
+  test('about a recovery replies to the one about the outage', async () => {
+    const server = await mailServer();
+    const recovery = messageOf(sampleEvent({ type: 'monitor.recovered' }), { id: 'alert-8-2-5e2f', continues: 'alert-7-1-5e2f' });
+    await send(`smtp://${server.host}`, 'ops@example.com', recovery);
+    expect(server.mails[0]?.parsed).toMatchObject({
+      subject: 'Recovered: Checkout API, was down 23 min',
+      messageId: '<alert-8-2-5e2f@mail.example.com>',
+      inReplyTo: '<alert-7-1-5e2f@mail.example.com>',
+      references: '<alert-7-1-5e2f@mail.example.com>',
+    });
   });
 
   test('contains the test message', async () => {
     const server = await mailServer();
-    await send(`smtp://${server.host}`, 'ops@example.com', testMessage({ acceptsEmoji: true }));
+    await send(`smtp://${server.host}`, 'ops@example.com', testMessage({ userId: 1, now: new Date() }));
     expect(server.mails[0]?.parsed.subject).toBe('🔔 Test notification from Sitekeeper');
     expect(server.mails[0]?.parsed.text).toMatch(/^🔔 Test notification /);
   });
 
-  test('gets no header and no recipient from line breaks in subject, text and id', async () => {
+  test('gets no header and no recipient from line breaks in the name, the cause and the id', async () => {
     const server = await mailServer();
     const injection = 'x\r\nBcc: evil@example.com\r\n\r\n.\r\nRCPT TO:<evil@example.com>';
-    await send(`smtp://${server.host}`, 'ops@example.com', { id: injection, subject: injection, text: injection });
+    await send(
+      `smtp://${server.host}`,
+      'ops@example.com',
+      messageOf(sampleEvent({ name: injection, cause: injection }), { id: injection }),
+    );
     expect(server.mails).toHaveLength(1);
     expect(server.mails[0]?.recipients).toEqual(['ops@example.com']);
     const { parsed } = server.mails[0] ?? expect.fail();
     expect(parsed.bcc).toBeUndefined();
-    expect(parsed.subject).toBe('x Bcc: evil@example.com . RCPT TO:<evil@example.com>');
+    const line = 'x Bcc: evil@example.com . RCPT TO:<evil@example.com>';
+    expect(parsed.subject).toBe(`Down: ${line} (${line})`);
     expect(parsed.messageId).toMatch(/^<[\w.-]+@mail\.example\.com>$/);
-    expect(parsed.text?.replaceAll('\r', '').trimEnd()).toBe(injection.replaceAll('\r', ''));
+    expect(parsed.text).toContain(`❌ Down: ${line}\n${line}\n`);
+  });
+
+  test.each([
+    ['characters that change the direction of writing', 'a\u202egpj.exe\u2066\u200f', 'agpj.exe'],
+    ['an encoded word', '=?utf-8?Q?Bank?=', '= ?utf-8?Q?Bank?='],
+    ['an encoded word beside other characters', 'ü =?utf-8?Q?Bank?=', 'ü = ?utf-8?Q?Bank?='],
+  ])('has a subject without %s', async (_, name, shown) => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`, 'ops@example.com', messageOf(sampleEvent({ name, cause: 'connection refused' })));
+    const { parsed, raw } = server.mails[0] ?? expect.fail();
+    expect(parsed.subject).toBe(`Down: ${shown} (connection refused)`);
+    expect(raw).not.toMatch(/^Subject:.*=\?utf-8\?Q\?Bank\?=/im);
   });
 });
 
@@ -139,6 +175,7 @@ describe('login', () => {
     const failure = await failureOf(send(`smtp://operator:hidden%40@${server.host}`));
     expect(failure).toMatchObject({
       permanent: false,
+      settings: ['SMTP_URL'],
       message: 'The mail server temporarily rejected the message with status 535: it rejected the login of this service.',
     });
   });

@@ -2,15 +2,23 @@ import { expect } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
+import { contentOf } from '../../../src/monitoring/messages/content.ts';
+import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
 import { parseRanges } from '../../../src/net/addresses.ts';
 import type { Net } from '../../../src/net/resolve.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
+import { sampleEvent } from '../../support/sample-event.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
 // 127.0.0.2 represents the public internet, 127.0.0.1 the operator's network.
 export const [externalAddress, internalAddress] = ['127.0.0.2', '127.0.0.1'];
 
-export const message: Message = { id: 'alert-7', subject: 'Shop is down', text: '🔴 Shop <is> "down" & out: connection refused' };
+/** The message of an event. */
+export function messageOf(event: StoredEvent): Message {
+  return { id: 'alert-7', userId: 1, event, content: contentOf(event) };
+}
+
+export const message = messageOf(sampleEvent());
 
 // Every secret contains "hidden" or the digits of the account SID, so that failureOf recognizes it in an error message.
 export const token = '123456789:AAF-hidden_hidden_hidden_hidden_hid';
@@ -34,6 +42,7 @@ export async function startHttpChannels() {
     TWILIO_ACCOUNT_SID: accountSid,
     TWILIO_AUTH_TOKEN: authToken,
     SMS_FROM: '+15005550006',
+    INSTALLATION_NAME: 'Northwind operations',
   });
   return {
     slack,

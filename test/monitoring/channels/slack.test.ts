@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { sampleEvent } from '../../support/sample-event.ts';
 import { scripts } from '../../support/web-server.ts';
-import { externalAddress, failureOf, internalAddress, message, startHttpChannels } from './http-channels.ts';
+import { externalAddress, failureOf, internalAddress, message, messageOf, startHttpChannels } from './http-channels.ts';
 
 let setup: Awaited<ReturnType<typeof startHttpChannels>>;
 
@@ -21,11 +22,52 @@ const send = (what = message, settings: { channel: string | null; username: stri
   setup.channels.slack.send({ webhook_url: setup.webhookUrl, ...settings }, what);
 const sentBody = () => JSON.parse(setup.slack.requests[0]?.body ?? '');
 
-describe('request', () => {
-  test('escapes the text, so that it cannot mention people or contain markup', async () => {
-    await send({ ...message, text: '<!channel> & <@U1>' });
+const since = '<!date^1794706867^{date_short_pretty} {time}|Sun 15 Nov, 01:41 UTC>';
+const to = '<!date^1794708258^{date_short_pretty} {time}|Sun 15 Nov, 02:04 UTC>';
+const host = '<https://api.northwind.example/v2/checkout/health|api.northwind.example>';
+
+describe('message', () => {
+  test('about a monitor that is down has title and line as text, and the facts below', async () => {
+    await send();
     expect(setup.slack.requests[0]?.headers['content-type']).toBe('application/json');
-    expect(sentBody()).toEqual({ text: '&lt;!channel&gt; &amp; &lt;@U1&gt;', mrkdwn: false, unfurl_links: false, unfurl_media: false });
+    const context = `Since ${since} · last good 614 ms · ${host} · Northwind operations`;
+    expect(sentBody()).toEqual({
+      text: '*❌ Down: Checkout API*\n503 Service Unavailable, expected 2xx',
+      mrkdwn: true,
+      unfurl_links: false,
+      unfurl_media: false,
+      attachments: [{ color: '#d1372a', blocks: [{ type: 'context', elements: [{ type: 'mrkdwn', text: context }] }] }],
+    });
+  });
+
+  test('about a recovery says how long the monitor was down', async () => {
+    await send(messageOf(sampleEvent({ type: 'monitor.recovered' })));
+    const context = `503 Service Unavailable, expected 2xx · now 205 ms · ${host} · Northwind operations`;
+    expect(sentBody()).toMatchObject({
+      text: `*✅ Recovered: Checkout API*\nWas down 23 min, ${since} to ${to}`,
+      attachments: [{ color: '#0f766e', blocks: [{ elements: [{ text: context }] }] }],
+    });
+  });
+
+  test('is escaped, so that it cannot mention people or contain markup', async () => {
+    await send(messageOf(sampleEvent({ name: '<!channel> & <@U1>', cause: 'the body contains "<!here>"' })));
+    expect(sentBody().text).toBe('*❌ Down: &lt;!channel&gt; &amp; &lt;@U1&gt;*\nthe body contains "&lt;!here&gt;"');
+  });
+
+  test('is not formatted if a name contains characters of the formatting', async () => {
+    await send(messageOf(sampleEvent({ name: '*Shop* _1_ `x` ~y~' })));
+    expect(sentBody()).toMatchObject({
+      text: '❌ Down: *Shop* _1_ `x` ~y~\n503 Service Unavailable, expected 2xx',
+      mrkdwn: false,
+    });
+  });
+
+  test('has a link that a URL cannot end', async () => {
+    const event = sampleEvent();
+    if (event.type !== 'monitor.down') expect.fail();
+    event.data.monitor.url = 'https://shop.example/a|b>c<!channel>';
+    await send(messageOf(event));
+    expect(sentBody().attachments[0].blocks[0].elements[0].text).toContain('<https://shop.example/a%7Cb%3Ec%3C!channel%3E|shop.example>');
   });
 
   test('contains the channel and the user name', async () => {
@@ -33,8 +75,8 @@ describe('request', () => {
     expect(sentBody()).toMatchObject({ channel: '#ops', username: 'Keeper' });
   });
 
-  test('contains the test message', async () => {
-    await send(testMessage(setup.channels.slack));
+  test('of a test says so', async () => {
+    await send(testMessage({ userId: 1, now: new Date() }));
     expect(sentBody().text).toMatch(/^🔔 Test notification /);
   });
 });

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { sampleEvent } from '../../support/sample-event.ts';
 import { scripts } from '../../support/web-server.ts';
-import { accountSid, authToken, failureOf, message, startHttpChannels, twilioCredentials } from './http-channels.ts';
+import { accountSid, authToken, failureOf, message, messageOf, startHttpChannels, twilioCredentials } from './http-channels.ts';
 
 let setup: Awaited<ReturnType<typeof startHttpChannels>>;
 
@@ -20,17 +21,21 @@ const send = (what = message) => setup.channels.sms.send({ phone_number: '+49151
 const sentForm = () => Object.fromEntries(new URLSearchParams(setup.api.requests[0]?.body));
 
 test('calls the Messages API of Twilio with the credentials of the account', async () => {
-  await send({ ...message, text: 'Shop & Co is down' });
+  await send(messageOf(sampleEvent({ name: 'Shop & Co' })));
   expect(setup.api.requests[0]?.path).toBe(`/2010-04-01/Accounts/${accountSid}/Messages.json`);
   expect(setup.api.requests[0]?.headers).toMatchObject({
     'content-type': 'application/x-www-form-urlencoded',
     authorization: `Basic ${twilioCredentials}`,
   });
-  expect(sentForm()).toEqual({ To: '+4915112345678', From: '+15005550006', Body: 'Shop & Co is down' });
+  expect(sentForm()).toEqual({
+    To: '+4915112345678',
+    From: '+15005550006',
+    Body: 'DOWN Shop & Co: 503 Service Unavailable. Since 01:41 UTC. https://api.northwind.example/v2/checkout/health',
+  });
 });
 
 test('sends the test message without an emoji and in one segment', async () => {
-  await send(testMessage(setup.channels.sms));
+  await send(testMessage({ userId: 1, now: new Date() }));
   expect(sentForm().Body).toMatch(/^Test notification [ -~]+$/);
   expect(sentForm().Body?.length).toBeLessThanOrEqual(160);
 });
@@ -45,9 +50,18 @@ test('a message that Twilio accepts but marks as failed is a temporary failure',
 
 test('an error does not show the account, its token and the credentials that a response repeats', async () => {
   const repeated = `${accountSid} with ${authToken} as Basic ${twilioCredentials}`;
-  setup.api.script = scripts.respond(JSON.stringify({ code: 20003, message: `Cannot authenticate ${repeated}` }), 401);
+  setup.api.script = scripts.respond(JSON.stringify({ code: 21211, message: `Invalid: ${repeated}` }), 400);
   const { message: shown } = await failureOf(send());
-  expect(shown).toContain('Cannot authenticate **** with **** as Basic **** (20003)');
+  expect(shown).toContain('Invalid: **** with **** as Basic **** (21211)');
+});
+
+test.each([401, 403])('a login that is rejected with %i is for the operator to correct, so it is retried', async (status) => {
+  setup.api.script = scripts.respond(JSON.stringify({ code: 20003, message: 'Authenticate' }), status);
+  expect(await failureOf(send())).toMatchObject({
+    permanent: false,
+    settings: ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
+    message: `Twilio rejected the login of this service with status ${status}.`,
+  });
 });
 
 test('returns the name of the first missing setting and does not send without it', async () => {
@@ -58,6 +72,7 @@ test('returns the name of the first missing setting and does not send without it
   expect(setup.channels.sms.missingSetting()).toBeUndefined();
   expect(await failureOf(smsWith({}).send({ phone_number: '+49' }, message))).toMatchObject({
     permanent: false,
+    settings: ['TWILIO_ACCOUNT_SID'],
     message: 'Delivery is not configured on this service. Ask the operator to set TWILIO_ACCOUNT_SID.',
   });
 });

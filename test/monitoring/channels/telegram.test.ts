@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { sampleEvent } from '../../support/sample-event.ts';
 import { scripts } from '../../support/web-server.ts';
-import { failureOf, message, startHttpChannels, token } from './http-channels.ts';
+import { failureOf, message, messageOf, startHttpChannels, token } from './http-channels.ts';
 
 let setup: Awaited<ReturnType<typeof startHttpChannels>>;
 
@@ -17,20 +18,49 @@ afterAll(() => setup.close());
 const send = (what = message) => setup.channels.telegram.send({ chat_id: '-100123', token }, what);
 const sentBody = () => JSON.parse(setup.api.requests[0]?.body ?? '');
 
-test('calls sendMessage with the chat and the plain text', async () => {
+test('calls sendMessage with the chat and a text in HTML', async () => {
   await send();
   expect(setup.api.requests[0]?.path).toBe(`/bot${token}/sendMessage`);
-  expect(sentBody()).toEqual({ chat_id: '-100123', text: message.text, link_preview_options: { is_disabled: true } });
+  const text = [
+    '<b>❌ Down: Checkout API</b>',
+    '503 Service Unavailable, expected 2xx',
+    'Since Sun 15 Nov, 01:41 UTC',
+    'last good 614 ms · <a href="https://api.northwind.example/v2/checkout/health">api.northwind.example</a> · Northwind operations',
+  ].join('\n');
+  expect(sentBody()).toEqual({ chat_id: '-100123', text, parse_mode: 'HTML', link_preview_options: { is_disabled: true } });
+});
+
+test('a recovery says how long the monitor was down', async () => {
+  await send(messageOf(sampleEvent({ type: 'monitor.recovered' })));
+  expect(sentBody().text).toMatch(
+    /^<b>✅ Recovered: Checkout API<\/b>\nWas down 23 min, Sun 15 Nov, 01:41 to 02:04 UTC\n503 Service Unavailable, expected 2xx\nnow 205 ms · /,
+  );
+});
+
+test('a text cannot contain markup, and a URL cannot end its link', async () => {
+  const event = sampleEvent({ name: '<a href="tg://x">& b</a>' });
+  if (event.type !== 'monitor.down') expect.fail();
+  event.data.monitor.url = 'https://shop.example/"><b>x';
+  await send(messageOf(event));
+  expect(sentBody().text).toContain('<b>❌ Down: &lt;a href=&quot;tg://x&quot;&gt;&amp; b&lt;/a&gt;</b>');
+  expect(sentBody().text).toContain('<a href="https://shop.example/&quot;&gt;&lt;b&gt;x">shop.example</a>');
 });
 
 test('sends the test message', async () => {
-  await send(testMessage(setup.channels.telegram));
+  await send(testMessage({ userId: 1, now: new Date() }));
   expect(sentBody().text).toMatch(/^🔔 Test notification /);
 });
 
-test('truncates a text that is too long', async () => {
-  await send({ ...message, text: '🔔'.repeat(3000) });
-  expect(sentBody().text).toBe(`${'🔔'.repeat(2047)}…`);
+test('the longest message fits into the 4,096 characters that Telegram accepts after removing the markup', async () => {
+  const event = sampleEvent({ type: 'monitor.recovered', name: '&'.repeat(100), cause: `HTTP 503${'&'.repeat(992)}` });
+  if (event.type !== 'monitor.recovered') expect.fail();
+  event.data.monitor.url = `${'a'.repeat(2048)}`;
+  await send(messageOf(event));
+  const shown = String(sentBody().text)
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&amp;', '&');
+  expect(shown.length).toBeGreaterThan(3000);
+  expect(shown.length).toBeLessThan(4096);
 });
 
 test('prefers retry_after in the body to the header', async () => {

@@ -1,24 +1,17 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../../../src/config/config.ts';
-import type { ProviderType } from '../../../src/monitoring/channels/channel.ts';
-import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 
-const channels = createChannels(readConfig({}).delivery, { allow: [] });
+const now = new Date(Date.UTC(2026, 10, 15));
 
-test.each<[ProviderType, string]>([
-  ['email', '🔔 Test notification from Sitekeeper'],
-  ['slack', '🔔 Test notification from Sitekeeper'],
-  ['telegram', '🔔 Test notification from Sitekeeper'],
-  ['sms', 'Test notification from Sitekeeper'],
-])('the message for %s has the subject %j, with which its text begins', (type, subject) => {
-  expect(testMessage(channels[type])).toEqual({
+test('a test message says what it is, for whom it is, and when it was sent', () => {
+  expect(testMessage({ userId: 7, now })).toMatchObject({
     id: expect.stringMatching(/^test-[0-9a-f-]{36}$/),
-    subject,
-    text: `${subject}. If you can read this, alerts will arrive here.`,
+    userId: 7,
+    event: { type: 'test', timestamp: '2026-11-15T00:00:00.000Z', data: {} },
+    content: { sign: '🔔', title: 'Test notification from Sitekeeper', line: ['If you can read this, alerts will arrive here.'] },
   });
 });
 
 test('every message has its own id', () => {
-  expect(testMessage(channels.email).id).not.toBe(testMessage(channels.email).id);
+  expect(testMessage({ userId: 7, now }).id).not.toBe(testMessage({ userId: 7, now }).id);
 });

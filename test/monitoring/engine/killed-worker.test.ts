@@ -62,7 +62,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('killed workers', () => {
       // The leases of the killed worker expire after 30 or 60 seconds. The test does not wait for that.
       await service.database.asEngine(async (em) => {
         await em.execute(`update monitors set next_check_at = now() where claim_token is not null`, [], 'run');
-        await em.execute(`update alerts set next_attempt_at = now() where status = 'pending' and lease_token is not null`, [], 'run');
+        await em.execute(`update alerts set next_attempt_at = now() where status = 'queued' and lease_token is not null`, [], 'run');
       });
     }
     return startWorker();
@@ -73,28 +73,30 @@ describe.runIf(process.env.TEST_DATABASE_URL)('killed workers', () => {
     const provider = await createProvider(user);
     await user.api.post(`${path}/notifications`, { json: { provider_id: provider.id } });
     const status = async () => (await user.api.get(path)).body.data.status;
+    const down = 'Down: Shop (503 Service Unavailable, expected 2xx)';
+    const recovered = expect.stringMatching(/^Recovered: Shop, was down \d+ s$/);
     const subjects = () => mail.mails.map(({ parsed }) => parsed.subject);
 
     target.script = scripts.respond('broken', 503);
     const firstSurvivor = await killAtRandom(5);
     await expect.poll(status, { timeout: 40_000, interval: 250 }).toBe('down');
-    await expect.poll(subjects, { timeout: 40_000 }).toContain('DOWN: Shop');
+    await expect.poll(subjects, { timeout: 40_000 }).toContain(down);
     await kill(firstSurvivor);
 
     target.script = scripts.respond();
     await service.database.asEngine((em) => em.execute('update monitors set next_check_at = now()', [], 'run'));
     const secondSurvivor = await killAtRandom(5);
     await expect.poll(status, { timeout: 40_000, interval: 250 }).toBe('up');
-    await expect.poll(subjects, { timeout: 40_000 }).toContain('UP: Shop');
+    await expect.poll(subjects, { timeout: 40_000 }).toContainEqual(recovered);
 
     expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([
       expect.objectContaining({ status: 'resolved', cause: 'HTTP 503' }),
     ]);
     // An alert that was sent but not recorded is sent again, with the same Message-ID.
     const subjectsById = new Map(mail.mails.map(({ parsed }) => [parsed.messageId, parsed.subject]));
-    expect([...subjectsById.values()].toSorted()).toEqual(['DOWN: Shop', 'UP: Shop']);
+    expect([...subjectsById.values()].toSorted()).toEqual([down, recovered]);
     const order = subjects();
-    expect(order.lastIndexOf('DOWN: Shop')).toBeLessThan(order.indexOf('UP: Shop'));
+    expect(order.lastIndexOf(down)).toBeLessThan(order.findIndex((subject) => subject?.startsWith('Recovered: ')));
 
     await waitUntilStarted(secondSurvivor);
     secondSurvivor.child.kill('SIGTERM');

@@ -70,10 +70,10 @@ test('the status tells the truth during a maintenance, and no incident opens', a
 
 test('its start resolves an open incident, tells nobody, and cancels alerts that were not sent', async () => {
   await check('+-');
-  expect(await alerts()).toEqual([{ kind: 'down', status: 'pending' }]);
+  expect(await alerts()).toEqual([{ kind: 'monitor.down', status: 'queued' }]);
   await setMaintenance(3600);
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
-  expect(await alerts()).toEqual([{ kind: 'down', status: 'failed' }]);
+  expect(await alerts()).toEqual([{ kind: 'monitor.down', status: 'suppressed' }]);
   expect(await statusOf()).toBe('down');
 });
 
@@ -118,7 +118,7 @@ test.each([
   await check('-');
   const [incident] = await readIncidents(user, monitor);
   expect(incident).toMatchObject({ status: 'open', cause: 'HTTP 503', status_code: 503 });
-  expect(await readAlertKinds(service, user)).toEqual(['down']);
+  expect(await readAlertKinds(service, user)).toEqual(['monitor.down']);
   await check('-');
   expect(await readIncidents(user, monitor)).toHaveLength(1);
 });
@@ -250,8 +250,8 @@ test('a recovery from before its start is still told to those who know of the fa
   await check('+');
   await setMaintenance(3600);
   expect(await alerts()).toEqual([
-    { kind: 'down', status: 'sent' },
-    { kind: 'recovered', status: 'pending' },
+    { kind: 'monitor.down', status: 'sent' },
+    { kind: 'monitor.recovered', status: 'queued' },
   ]);
 });
 
@@ -259,5 +259,5 @@ test('the end of a maintenance that has already passed changes nothing: an open 
   await check('+-');
   await setMaintenance(-60);
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open' }]);
-  expect(await alerts()).toEqual([{ kind: 'down', status: 'pending' }]);
+  expect(await alerts()).toEqual([{ kind: 'monitor.down', status: 'queued' }]);
 });

@@ -267,7 +267,14 @@ test('a flapping target opens and resolves one incident, with two alerts, per co
   const incidents = await database.asUser(user.id, (em) => em.execute('select resolved_at is null as open from incidents'));
   expect(incidents).toEqual([{ open: false }, { open: false }, { open: false }]);
   const alerts = await database.asUser(user.id, (em) => em.execute<{ kind: string }[]>('select kind from alerts order by id'));
-  expect(alerts.map(({ kind }) => kind)).toEqual(['down', 'recovered', 'down', 'recovered', 'down', 'recovered']);
+  expect(alerts.map(({ kind }) => kind)).toEqual([
+    'monitor.down',
+    'monitor.recovered',
+    'monitor.down',
+    'monitor.recovered',
+    'monitor.down',
+    'monitor.recovered',
+  ]);
 });
 
 test('a recovery that seems to be before the failure, because the clock was moved back, ends the incident when it started', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { monitoringDeletions } from '../../../src/monitoring/engine/retention.ts';
+import { alertName, namedAlert } from '../../support/sample-event.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
@@ -66,26 +67,26 @@ test('keeps an incident that is open for 500 days, or was resolved yesterday aft
   expect(kept.map(({ cause }) => cause)).toEqual(['open', 'resolved yesterday']);
 });
 
-test('deletes alerts that were sent or failed before RETENTION_DAYS, and keeps newer and pending ones', async () => {
+test('deletes alerts that were sent or failed before RETENTION_DAYS, and keeps newer and queued ones', async () => {
   const user = await service.createUser();
   const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
   await service.database.asEngine((em) =>
     em.execute(
-      `with given (subject, status, days) as (
-         values ('old sent', 'sent', 36), ('old failed', 'failed', 36), ('new sent', 'sent', 34), ('old pending', 'pending', null)
+      `with given (name, status, days) as (
+         values ('old sent', 'sent', 36), ('old failed', 'failed', 36), ('new sent', 'sent', 34), ('old queued', 'queued', null)
        ), opened as (
          insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
-         select ?, ?, now() - interval '36 days', now() - interval '36 days', subject from given returning user_id, id, cause
+         select ?, ?, now() - interval '36 days', now() - interval '36 days', name from given returning user_id, id, cause
        )
-       insert into alerts (user_id, incident_id, provider_id, kind, subject, body, status, created_at, done_at)
-       select user_id, id, ?, 'down', subject, 'Body', status, now() - interval '36 days', now() - days * interval '1 day'
-       from given join opened on cause = subject`,
+       insert into alerts (user_id, incident_id, provider_id, kind, payload, status, created_at, done_at)
+       select user_id, id, ?, ${namedAlert('name')}, status, now() - interval '36 days', now() - days * interval '1 day'
+       from given join opened on cause = name`,
       [user.id, monitor.id, provider.id],
     ),
   );
   for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
   const kept = await service.database.asUser(user.id, (em) =>
-    em.execute<{ subject: string }[]>('select subject from alerts order by subject'),
+    em.execute<{ name: string }[]>(`select ${alertName} as name from alerts order by 1`),
   );
-  expect(kept.map(({ subject }) => subject)).toEqual(['new sent', 'old pending']);
+  expect(kept.map(({ name }) => name)).toEqual(['new sent', 'old queued']);
 });

@@ -75,7 +75,7 @@ describe('warnings', () => {
     expect(await warnings()).toEqual([]);
     await moveExpiry(inDays(13));
     await check(inDays(13));
-    expect(await warnings()).toEqual(['tls_expiring', 'tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring', 'monitor.tls_expiring']);
   });
 
   test('there is one when they begin and one on the last day, and no more', async () => {
@@ -102,7 +102,7 @@ describe('warnings', () => {
     await check(inDays(days + anHour), days);
     expect(await warnings()).toEqual([]);
     await check(inDays(days - anHour), days);
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test.each([
@@ -189,15 +189,15 @@ describe('warnings', () => {
   ])('one that waits to be sent survives %s', async (_, json) => {
     await check(inDays(5));
     expect((await user.api.put(monitor.path, { json })).status).toBe(200);
-    expect(await statuses()).toEqual(['pending']);
+    expect(await statuses()).toEqual(['queued']);
   });
 
   test('one that waits to be sent is canceled by another target, which is warned of again', async () => {
     await check(inDays(5));
     expect((await user.api.put(monitor.path, { json: { url: 'https://other.example/' } })).status).toBe(200);
-    expect(await statuses()).toEqual(['failed']);
+    expect(await statuses()).toEqual(['suppressed']);
     await check(inDays(4));
-    expect(await statuses()).toEqual(['failed', 'pending']);
+    expect(await statuses()).toEqual(['suppressed', 'queued']);
   });
 
   test('with null there are none', async () => {
@@ -207,7 +207,7 @@ describe('warnings', () => {
 
   test('a failed check causes them as well', async () => {
     await check(inDays(5), 14, monitor, false);
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test('they wait for the end of a maintenance', async () => {
@@ -217,7 +217,7 @@ describe('warnings', () => {
     expect(await warnings()).toEqual([]);
     await user.api.put(monitor.path, { json: { maintenance_until: null } });
     await check(expiresAt);
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test('a maintenance that is over does not prevent them', async () => {
@@ -225,7 +225,7 @@ describe('warnings', () => {
       em.execute(`update monitors set maintenance_until = now() - interval '1 hour'`, [], 'run'),
     );
     await check(inDays(5));
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test('a monitor whose only assignment is disabled has none until that is enabled', async () => {
@@ -236,7 +236,7 @@ describe('warnings', () => {
     expect(await warnings()).toEqual([]);
     await user.api.post(`${other.path}/notifications`, { json: { provider_id, enabled: true } });
     await check(expiresAt, 14, other);
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test('a monitor without a provider has none until one is assigned, but comes before those without a warning', async () => {
@@ -249,7 +249,7 @@ describe('warnings', () => {
     expect(body.data.map(({ id }: { id: number }) => id)).toEqual([expiring.id, other.id]);
     await assignProvider(user, expiring);
     for (let count = 0; count < 2; count++) await check(expiresAt, 14, expiring);
-    expect(await warnings()).toEqual(['tls_expiring']);
+    expect(await warnings()).toEqual(['monitor.tls_expiring']);
   });
 
   test('the deletion of the monitor deletes them', async () => {
@@ -307,7 +307,7 @@ describe('warnings', () => {
     await check(inDays(5));
     await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
     const alerts = await service.database.asUser(user.id, (em) => em.execute('select status from alerts'));
-    expect(alerts).toEqual([{ status: 'failed' }]);
+    expect(alerts).toEqual([{ status: 'suppressed' }]);
   });
 
   test('monitors with a warning come after those that are down, and before all others', async () => {
@@ -421,9 +421,8 @@ describe('checks of real servers', () => {
     await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: provider.id } });
     await user.api.put(monitor.path, { json: { is_active: true } });
     await expect.poll(() => receivers.received().telegram, { timeout: 20_000 }).toHaveLength(1);
-    const time = expiresAt.slice(0, 19).replace('T', ' ');
     const [text = ''] = receivers.received().telegram;
-    expect(text).toMatch(/^CERTIFICATE: the TLS certificate of Shop \(https:\/\/shop\.example:\d+\/\) expires in 4 d 23 h, at /);
-    expect(text).toContain(`${time} UTC`);
+    expect(text).toContain('<b>⚠️ Certificate expires in 5 days: Shop</b>');
+    expect(text).toContain(`, ${expiresAt.slice(11, 16)} UTC`);
   });
 });

@@ -311,7 +311,7 @@ describe('dispatcher', () => {
   const received = () => receivers.received().telegram.length;
   const postponeAlerts = () =>
     database.asEngine((em) =>
-      em.execute(`update alerts set next_attempt_at = now() + interval '1 hour' where status = 'pending'`, [], 'run'),
+      em.execute(`update alerts set next_attempt_at = now() + interval '1 hour' where status = 'queued'`, [], 'run'),
     );
 
   test('runs no transaction while nothing is due', async () => {

@@ -67,7 +67,7 @@ test.each([
   // The record still tells when the last heartbeat came.
   expect(await readMonitor(user, monitor)).toMatchObject({ last_error: 'no heartbeat for 2 min', last_checked_at });
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min', status_code: null }]);
-  expect(await readAlertKinds(service, user)).toEqual(['down']);
+  expect(await readAlertKinds(service, user)).toEqual(['monitor.down']);
 });
 
 test('a new monitor waits for the interval and the grace period before it is checked', async () => {
@@ -168,7 +168,7 @@ test('the next heartbeat brings the monitor up, resolves the incident and queues
   await service.anonymous.post(monitor.receiver);
   expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', last_error: null });
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
-  expect(await readAlertKinds(service, user)).toEqual(['down', 'recovered']);
+  expect(await readAlertKinds(service, user)).toEqual(['monitor.down', 'monitor.recovered']);
 });
 
 test('a monitor that stays down opens one incident and queues one alert', async () => {
@@ -179,7 +179,7 @@ test('a monitor that stays down opens one incident and queues one alert', async 
   await endWait(monitor);
   await waitForChecks(monitor, 2);
   expect(await readIncidents(user, monitor)).toHaveLength(1);
-  expect(await readAlertKinds(service, user)).toEqual(['down']);
+  expect(await readAlertKinds(service, user)).toEqual(['monitor.down']);
 });
 
 test('the reported failure stays the last error while the monitor has not waited for a whole period', async () => {
@@ -224,7 +224,7 @@ test('a heartbeat that is still missing after a maintenance opens an incident, w
     em.execute(`update monitors set maintenance_until = now() - interval '1 second'`, [], 'run'),
   );
   await endWait(monitor);
-  await expect.poll(() => readAlertKinds(service, user), { timeout: 20_000 }).toEqual(['down']);
+  await expect.poll(() => readAlertKinds(service, user), { timeout: 20_000 }).toEqual(['monitor.down']);
   expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'no heartbeat for 2 min' }]);
 });
 

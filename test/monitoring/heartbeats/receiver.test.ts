@@ -102,7 +102,13 @@ test('several heartbeats of one monitor are counted one by one, in the order in 
   await Promise.all([...'+-+--+-'].map((sent) => receiver.receive(heartbeatOf(monitor, sent === '+'))));
   expect(await readMonitor(user, monitor)).toMatchObject({ status: 'down' });
   expect(await readCounts(service, monitor)).toEqual({ checks: 7, failures: 4 });
-  expect(await readAlertKinds(service, user)).toEqual(['down', 'recovered', 'down', 'recovered', 'down']);
+  expect(await readAlertKinds(service, user)).toEqual([
+    'monitor.down',
+    'monitor.recovered',
+    'monitor.down',
+    'monitor.recovered',
+    'monitor.down',
+  ]);
   expect((await readIncidents(user, monitor)).map(({ status }: { status: string }) => status)).toEqual(['open', 'resolved', 'resolved']);
 });
 

@@ -115,7 +115,7 @@ describe('a heartbeat', () => {
     expect([status, body]).toEqual([200, method === 'HEAD' ? undefined : { data: { outcome: 'down' } }]);
     expect(await readMonitor(user, monitor)).toMatchObject({ status: 'down', last_error: 'the job reported a failure' });
     expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'open', cause: 'the job reported a failure', status_code: null }]);
-    expect(await readAlertKinds(service, user)).toEqual(['down']);
+    expect(await readAlertKinds(service, user)).toEqual(['monitor.down']);
     expect(await readCounts(service, monitor)).toEqual({ checks: 1, failures: 1 });
   });
 
@@ -127,7 +127,7 @@ describe('a heartbeat', () => {
     await service.anonymous.post(monitor.receiver);
     expect(await readMonitor(user, monitor)).toMatchObject({ status: 'up', last_error: null });
     expect(await readIncidents(user, monitor)).toMatchObject([{ status: 'resolved' }]);
-    expect(await readAlertKinds(service, user)).toEqual(['down', 'recovered']);
+    expect(await readAlertKinds(service, user)).toEqual(['monitor.down', 'monitor.recovered']);
   });
 
   test('that reports a failure after a maintenance opens an incident at once', async () => {
@@ -166,7 +166,7 @@ describe('a heartbeat', () => {
     await assignProvider(user, monitor);
     for (let count = 0; count < 3; count++) await service.anonymous.post(`${monitor.receiver}/fail`);
     expect(await readIncidents(user, monitor)).toHaveLength(1);
-    expect(await readAlertKinds(service, user)).toEqual(['down']);
+    expect(await readAlertKinds(service, user)).toEqual(['monitor.down']);
     expect(await readCounts(service, monitor)).toEqual({ checks: 3, failures: 3 });
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
+import { sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { storedRows } from '../../support/stored-rows.ts';
 import { createMonitor, createProvider } from '../factories.ts';
@@ -33,8 +34,8 @@ async function takeDown(id: number, providerId: number) {
   await execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'HTTP 503')`, [user.id, id]);
   await service.database.asEngine((em) =>
     em.execute(
-      `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
-       select user_id, id, ?, 'down', 's', 'b' from incidents where monitor_id = ?`,
+      `insert into alerts (user_id, incident_id, provider_id, kind, payload)
+       select user_id, id, ?, ${sampleAlert()} from incidents where monitor_id = ?`,
       [providerId, id],
       'run',
     ),
@@ -144,8 +145,8 @@ describe.each(['ids', 'tag'])('by %s', (by) => {
       em.execute('select i.monitor_id, a.status from alerts a join incidents i on i.id = a.incident_id order by 1'),
     );
     expect(alerts).toEqual([
-      { monitor_id: id, status: 'failed' },
-      { monitor_id: kept.id, status: 'pending' },
+      { monitor_id: id, status: 'suppressed' },
+      { monitor_id: kept.id, status: 'queued' },
     ]);
   });
 });

@@ -582,7 +582,7 @@ describe('a check', () => {
     await expect.poll(async () => (await owner.api.get(path)).body.data.status, { timeout: 20_000 }).toBe('down');
     expect(target.requests[0]?.headers.authorization).toBe(secret);
     const rows = (await storedRows(checking.database, [owner.id])).join('\n');
-    expect(rows).toMatch(/^alerts .*DOWN: Shop/m);
+    expect(rows).toMatch(/^alerts .*monitor\.down.*Shop/m);
     expect(rows).not.toContain('example-token');
     expect(lines.join()).not.toContain('example-token');
   });

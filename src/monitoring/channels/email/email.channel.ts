@@ -1,17 +1,19 @@
-import escapeHtml from 'escape-html';
 import type { Mailbox } from '../../../config/setting-values.ts';
 import { NetworkError, toNetworkError } from '../../../net/network-error.ts';
 import { type SmtpError, submitMail } from '../../../net/smtp.ts';
 import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed, type Message, notConfigured } from '../channel.ts';
 import { quoteSafely } from '../redact.ts';
+import { mailText } from './email-message.ts';
 
 /** Sends mail through the operator's mail server. */
-export function emailChannel({ settings: { smtpUrl, mailFrom }, limits }: ChannelDeps): Channel<ChannelSettings<'email'>> {
+export function emailChannel({
+  settings: { smtpUrl, mailFrom, installationName },
+  limits,
+}: ChannelDeps): Channel<ChannelSettings<'email'>> {
   return {
     name: 'E-mail',
     receiver: 'the mail server',
     fields: { recipient_email: 'plain' },
-    acceptsEmoji: true,
     missingSetting() {
       if (!smtpUrl) return 'SMTP_URL';
       return mailFrom ? undefined : 'MAIL_FROM';
@@ -21,7 +23,7 @@ export function emailChannel({ settings: { smtpUrl, mailFrom }, limits }: Channe
       if (!mailFrom) throw notConfigured('MAIL_FROM');
       if (!isSingleAddress(recipient)) throw new DeliveryFailed('The recipient is not a single e-mail address.', { permanent: true });
       try {
-        await submitMail(smtpUrl, composeMail(mailFrom, recipient, message), limits);
+        await submitMail(smtpUrl, composeMail({ from: mailFrom, recipient, installation: installationName }, message), limits);
       } catch (error) {
         throw classifyError(error as SmtpError, smtpUrl);
       }
@@ -34,28 +36,27 @@ function isSingleAddress(text: string): boolean {
   return /^[^\s\p{Cc}@,;:<>()[\]\\"]+@[^\s\p{Cc}@,;:<>()[\]\\"]+$/u.test(text);
 }
 
-function composeMail(from: Mailbox, recipient: string, { id, subject, text }: Message) {
+interface Envelope {
+  from: Mailbox;
+  recipient: string;
+  installation: string;
+}
+
+function composeMail({ from, recipient, installation }: Envelope, { id, continues, event, content }: Message) {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
+  const idOf = (message: string) => `<${message.replace(/[^\w.-]/g, '-')}@${domain}>`;
+  const incidentId = 'incident' in event.data ? event.data.incident?.id : undefined;
   return {
     from,
     to: { name: '', address: recipient }, // A string would be parsed as a list.
     envelope: { from: from.address, to: [recipient] },
-    messageId: `<${id.replace(/[^\w.-]/g, '-')}@${domain}>`,
-    subject: subject.replace(/[\s\p{Cc}]+/gu, ' ').trim(),
-    text,
-    html: toHtml(text),
+    messageId: idOf(id),
+    ...(continues !== undefined && { inReplyTo: idOf(continues), references: idOf(continues) }),
+    ...mailText(content, { recipient, installation, incidentId }),
     headers: { 'Auto-Submitted': 'auto-generated' }, // Prevents out-of-office replies.
     disableFileAccess: true,
     disableUrlAccess: true,
   };
-}
-
-/** The same text as HTML, with paragraphs and line breaks only. */
-function toHtml(text: string): string {
-  const paragraphs = escapeHtml(text)
-    .split(/\n{2,}/)
-    .map((paragraph) => `<p>${paragraph.replaceAll('\n', '<br>')}</p>`);
-  return `<!doctype html>\n<html><body style="font-family: sans-serif">\n${paragraphs.join('\n')}\n</body></html>\n`;
 }
 
 function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
@@ -68,7 +69,10 @@ function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
     const reason =
       code === 'EAUTH' ? 'it rejected the login of this service' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
     const action = permanent ? 'rejected the message' : 'temporarily rejected the message';
-    return new DeliveryFailed(`The mail server ${action} with status ${responseCode}${reason === '' ? '' : `: ${reason}`}.`, { permanent });
+    return new DeliveryFailed(`The mail server ${action} with status ${responseCode}${reason === '' ? '' : `: ${reason}`}.`, {
+      permanent,
+      settings: code === 'EAUTH' ? ['SMTP_URL'] : [],
+    });
   }
   const networkError = toNetworkError(originalCode ? Object.assign(new Error(), { code: originalCode }) : error);
   const reason = smtpErrors[code] ?? (networkError instanceof NetworkError ? networkError.message : 'the connection failed');

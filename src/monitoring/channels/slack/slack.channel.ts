@@ -1,33 +1,27 @@
 import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed } from '../channel.ts';
 import { post } from '../post.ts';
 import { secretsOfWebhook } from '../redact.ts';
+import { slackMessage } from './slack-message.ts';
 
 /** Posts to an incoming webhook. The URL comes from users, so only the hosts in the settings are allowed. */
-export function slackChannel({ settings: { slackHosts }, net, limits }: ChannelDeps): Channel<ChannelSettings<'slack'>> {
+export function slackChannel({ settings: { slackHosts, installationName }, net, limits }: ChannelDeps): Channel<ChannelSettings<'slack'>> {
   return {
     name: 'Slack',
     receiver: 'Slack',
     fields: { webhook_url: 'secret', channel: 'optional', username: 'optional' },
-    acceptsEmoji: true,
     check({ webhook_url }) {
       const message = webhook_url === undefined ? undefined : webhookError(webhook_url, slackHosts);
       return message === undefined ? [] : [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];
     },
     missingSetting: () => undefined,
-    async send({ webhook_url: webhookUrl, channel, username }, { text }) {
+    async send({ webhook_url: webhookUrl, channel, username }, { userId, content }) {
       // Checked again, because the settings may have changed since it was stored.
       const error = webhookError(webhookUrl, slackHosts);
       if (error) throw new DeliveryFailed(`The Slack webhook URL ${error}.`, { permanent: true });
-      const message = {
-        text: text.replace(/[&<>]/g, (character) => entities[character] ?? character),
-        mrkdwn: false,
-        unfurl_links: false,
-        unfurl_media: false,
-        ...(channel && { channel }),
-        ...(username && { username }),
-      };
+      const message = { ...slackMessage(content, installationName), ...(channel && { channel }), ...(username && { username }) };
       const request = {
         service: 'Slack',
+        userId,
         url: webhookUrl,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),
@@ -47,6 +41,3 @@ function webhookError(text: string, hosts: readonly string[]): string | undefine
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   return undefined;
 }
-
-// Unescaped, a monitor's name could notify everybody in the channel: <!channel>.
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

@@ -9,14 +9,25 @@ const gsmSegmentLength = 160;
 const ucs2SegmentLength = 70;
 
 /**
- * Makes the text fit one segment, because each further segment costs as much again. Tries in this order: unchanged; with
- * characters outside GSM simplified (ș to s, “ to ", emoji dropped), so that 160 fit instead of 70; truncated.
+ * Returns the text if it fits one segment, because each further segment costs as much again: unchanged, or with characters outside GSM
+ * simplified (ș to s, “ to ", emoji dropped), so that 160 fit instead of 70.
  */
-export function fitOneSegment(text: string): string {
+export function asOneSegment(text: string): string | undefined {
   if (text.length <= ucs2SegmentLength) return text; // It fits in either encoding.
   const plain = isGsm(text) ? text : simplify(text);
-  if (isGsm(plain)) return truncate(plain, gsmSegmentLength, '...', gsmSize);
-  return truncate(text, ucs2SegmentLength, '…');
+  return isGsm(plain) && gsmSize(plain) <= gsmSegmentLength ? plain : undefined;
+}
+
+/** Truncates the text if it does not fit one segment. */
+export function fitOneSegment(text: string): string {
+  const plain = isGsm(text) ? text : simplify(text);
+  const truncated = () => (isGsm(plain) ? truncate(plain, gsmSegmentLength, '...', gsmSize) : truncate(text, ucs2SegmentLength, '…'));
+  return asOneSegment(text) ?? truncated();
+}
+
+/** Whether a text can be sent in the GSM alphabet, after it was simplified. */
+export function canBeGsm(text: string): boolean {
+  return isGsm(simplify(text));
 }
 
 function isGsm(text: string): boolean {

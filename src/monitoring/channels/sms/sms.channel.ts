@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { anywhere } from '../../../net/resolve.ts';
 import { type Channel, type ChannelDeps, type ChannelSettings, notConfigured } from '../channel.ts';
 import { type ParsedResponse, parseJson, post } from '../post.ts';
-import { fitOneSegment } from './sms-text.ts';
+import { smsText } from './sms-message.ts';
 
 /** Sends SMS through Twilio's Messages API. The operator sets its URL, so every address is allowed. */
 export function smsChannel({ settings, limits }: ChannelDeps): Channel<ChannelSettings<'sms'>> {
@@ -18,17 +18,18 @@ export function smsChannel({ settings, limits }: ChannelDeps): Channel<ChannelSe
     name: 'SMS',
     receiver: 'the SMS service',
     fields: { phone_number: 'plain' },
-    acceptsEmoji: false, // An emoji would switch the message to UCS-2, which fits less than half as much text.
     perUserPerDay: smsPerUserPerDay,
     missingSetting: () => missing,
-    async send({ phone_number: phoneNumber }, { text }) {
+    async send({ phone_number: phoneNumber }, { userId, event }) {
       if (!twilioAccountSid || !twilioAuthToken || !smsFrom) throw notConfigured(missing ?? 'SMS_FROM');
       const credentials = Buffer.from(`${twilioAccountSid}:${twilioAuthToken}`).toString('base64');
       const request = {
         service: 'Twilio',
+        userId,
         url: `${twilioApiUrl}/2010-04-01/Accounts/${twilioAccountSid}/Messages.json`,
         headers: { 'content-type': 'application/x-www-form-urlencoded', authorization: `Basic ${credentials}` },
-        body: new URLSearchParams({ To: phoneNumber, From: smsFrom, Body: fitOneSegment(text) }).toString(),
+        body: new URLSearchParams({ To: phoneNumber, From: smsFrom, Body: smsText(event) }).toString(),
+        credentials: ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
         secrets: [twilioAuthToken, twilioAccountSid, credentials],
         parse,
       };

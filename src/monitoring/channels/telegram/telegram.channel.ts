@@ -2,27 +2,29 @@ import { z } from 'zod';
 import { anywhere } from '../../../net/resolve.ts';
 import type { Channel, ChannelDeps, ChannelSettings } from '../channel.ts';
 import { type ParsedResponse, parseJson, post } from '../post.ts';
-import { truncate } from '../redact.ts';
-
-const maxTextLength = 4096;
+import { telegramText } from './telegram-message.ts';
 
 /** Sends to a chat through the Bot API. The operator sets its URL, so every address is allowed. */
-export function telegramChannel({ settings: { telegramApiUrl }, limits }: ChannelDeps): Channel<ChannelSettings<'telegram'>> {
+export function telegramChannel({
+  settings: { telegramApiUrl, installationName },
+  limits,
+}: ChannelDeps): Channel<ChannelSettings<'telegram'>> {
   return {
     name: 'Telegram',
     receiver: 'Telegram',
     fields: { chat_id: 'plain', token: 'secret' },
-    acceptsEmoji: true,
     normalize: ({ chat_id, ...others }) => ({ ...others, ...(chat_id !== undefined && { chat_id: String(chat_id) }) }),
     missingSetting: () => undefined,
-    async send({ chat_id: chatId, token }, { text }) {
+    async send({ chat_id: chatId, token }, { userId, content }) {
       const message = {
         chat_id: chatId,
-        text: truncate(text, maxTextLength, '…'), // Without parse_mode it is plain text.
+        text: telegramText(content, installationName),
+        parse_mode: 'HTML',
         link_preview_options: { is_disabled: true },
       };
       const request = {
         service: 'Telegram',
+        userId,
         url: `${telegramApiUrl}/bot${token}/sendMessage`,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),

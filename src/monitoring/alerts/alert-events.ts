@@ -1,0 +1,63 @@
+import { sql } from 'kysely';
+import { prepare, type Query } from '../../db/statement.ts';
+import type { Incident } from '../incidents/incident.entity.ts';
+import { incidentView } from '../incidents/incident.view.ts';
+import type { StoredEvent } from '../messages/event.ts';
+import type { Monitor } from '../monitors/monitor.entity.ts';
+import { listedMonitors } from '../monitors/monitor.list.ts';
+import { listedMonitorView } from '../monitors/monitor.view.ts';
+
+/** An event, and what it is about. */
+export interface NewEvent {
+  userId: number;
+  monitorId: number;
+  /** Absent if it is about no incident. */
+  incidentId?: number;
+  event: StoredEvent;
+}
+
+/** A monitor, what is known about its last response before a failure, and the time. */
+type EventMonitor = Monitor & { lastGoodAt: Date | null; lastGoodMs: number | null; now: Date };
+
+const selectMonitors = prepare(({ ids }: { ids: number[] }) =>
+  listedMonitors()
+    .select(['last_good_at as lastGoodAt', 'last_good_ms as lastGoodMs', sql<Date>`app_now()`.as('now')])
+    .$castTo<EventMonitor>()
+    .where('id', '=', sql<number>`any (${ids}::bigint[])`),
+);
+
+/** Describes incidents that have opened, or were resolved, with the monitors as they are now. */
+export async function incidentEvents(query: Query, type: 'monitor.down' | 'monitor.recovered', incidents: Incident[]): Promise<NewEvent[]> {
+  const monitors = await readMonitors(
+    query,
+    incidents.map(({ monitorId }) => monitorId),
+  );
+  return incidents.flatMap((incident): NewEvent[] => {
+    const monitor = monitors.get(incident.monitorId);
+    if (!monitor) return [];
+    const { lastGoodAt, lastGoodMs, now } = monitor;
+    const data = { monitor: listedMonitorView(monitor), incident: incidentView(incident) };
+    const lastGood = type === 'monitor.down' && lastGoodAt ? { at: lastGoodAt.toISOString(), ms: lastGoodMs } : null;
+    const event = { type, timestamp: now.toISOString(), data, lastGood };
+    return [{ userId: incident.userId, monitorId: incident.monitorId, incidentId: incident.id, event }];
+  });
+}
+
+/** Describes monitors whose certificates expire soon. */
+export async function tlsEvents(query: Query, monitorIds: number[]): Promise<NewEvent[]> {
+  const monitors = await readMonitors(query, monitorIds);
+  return [...monitors.values()].map((monitor) => ({
+    userId: monitor.userId,
+    monitorId: monitor.id,
+    event: {
+      type: 'monitor.tls_expiring',
+      timestamp: monitor.now.toISOString(),
+      data: { monitor: listedMonitorView(monitor), incident: null },
+    },
+  }));
+}
+
+async function readMonitors(query: Query, ids: number[]): Promise<Map<number, EventMonitor>> {
+  const [monitors] = await query(selectMonitors({ ids }));
+  return new Map(monitors.map((monitor) => [monitor.id, monitor]));
+}

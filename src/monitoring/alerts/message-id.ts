@@ -1,0 +1,31 @@
+import { sql } from 'kysely';
+import { prepare, type Query } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { InstallationEntity } from './installation.entity.ts';
+
+/** An alert as its message is identified. */
+export interface AlertIdentity {
+  id: number;
+  createdAt: Date;
+}
+
+/** Identifies the message of an alert, anywhere and forever: the ids of alerts begin at 1 in each database, and after a restored backup again. */
+export function messageIdOf({ id, createdAt }: AlertIdentity, installationId: string): string {
+  return `alert-${id}-${createdAt.getTime()}-${installationId}`;
+}
+
+const db = tables<typeof InstallationEntity>();
+const insertInstallation = prepare(() =>
+  db
+    .insertInto('installation')
+    .values({ id: sql<string>`gen_random_uuid()` })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const selectInstallation = prepare(() => db.selectFrom('installation').select('id'));
+
+/** Reads the id of this database, and creates it if there is none. */
+export async function readInstallationId(query: Query): Promise<string> {
+  const [, [installation]] = await query(insertInstallation({}), selectInstallation({}));
+  if (!installation) throw new Error('The table installation is empty.');
+  return installation.id;
+}

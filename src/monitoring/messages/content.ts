@@ -1,0 +1,192 @@
+// What messages say, before a channel gives it a form. Pure: no clock, no database.
+import { formatDuration } from '../format-duration.ts';
+import { causeInWords } from './cause.ts';
+import type { EventContext, StoredEvent } from './event.ts';
+import { plainText, type Text } from './text.ts';
+
+/** Whether something is bad, good, about to become bad, or none of these. */
+export type Tone = 'down' | 'up' | 'warning' | 'neutral';
+
+export interface Content {
+  tone: Tone;
+  sign: string;
+  /** The state alone, such as "Recovered after 23 min". */
+  state: string;
+  /** What it is about: the name of the monitor. Null if the state says everything. */
+  name: string | null;
+  /** Complete without the others: "Down: Checkout API". */
+  title: string;
+  /** What has happened, in one line. */
+  line: Text;
+  /** The lines of a list, if the message is about several events. */
+  list: string[];
+  facts: Fact[];
+  links: Link[];
+  /** The subject of a mail. */
+  subject: string;
+  /** The time of the event. */
+  at: Date;
+}
+
+export interface Fact {
+  label: string;
+  value: Text;
+  /** The same in a row of facts, where it has no label. Absent if only a table has room for it. */
+  phrase?: Text;
+  url?: string;
+}
+
+export interface Link {
+  label: string;
+  url: string;
+}
+
+/** Says what an event means. */
+export function contentOf(event: StoredEvent): Content {
+  switch (event.type) {
+    case 'monitor.down':
+      return downContent(event);
+    case 'monitor.recovered':
+      return recoveredContent(event);
+    case 'monitor.tls_expiring':
+      return tlsContent(event);
+    case 'test':
+      return testContent(event);
+  }
+}
+
+type EventOf<Type extends StoredEvent['type']> = Extract<StoredEvent, { type: Type }>;
+
+function downContent({ timestamp, data: { monitor, incident }, lastGood }: EventOf<'monitor.down'> & EventContext): Content {
+  const name = plainText(monitor.friendly_name);
+  const cause = plainText(causeInWords(incident.cause));
+  const at = new Date(timestamp);
+  const since = new Date(incident.started_at);
+  const checks = monitor.confirmations + 1;
+  const confirmed: Fact = { label: 'Confirmed', value: [at, `, ${checks} failed checks in a row`] };
+  return {
+    tone: 'down',
+    sign: '❌',
+    state: 'Down',
+    name,
+    title: `Down: ${name}`,
+    line: [cause],
+    list: [],
+    facts: [
+      { label: 'Since', value: [since], phrase: ['Since ', since] },
+      ...(checks > 1 ? [confirmed] : []),
+      ...(lastGood ? [lastGoodFact(lastGood)] : []),
+      ...addressFacts(monitor.url),
+    ],
+    links: siteLinks(monitor.url),
+    subject: `Down: ${name} (${cause})`,
+    at,
+  };
+}
+
+function lastGoodFact({ at, ms }: NonNullable<EventContext['lastGood']>): Fact {
+  const value = ms === null ? [new Date(at)] : [new Date(at), `, ${formatMs(ms)}`];
+  return ms === null ? { label: 'Last good', value } : { label: 'Last good', value, phrase: [`last good ${formatMs(ms)}`] };
+}
+
+function recoveredContent({ timestamp, data: { monitor, incident } }: EventOf<'monitor.recovered'>): Content {
+  const name = plainText(monitor.friendly_name);
+  const cause = plainText(causeInWords(incident.cause));
+  const at = new Date(timestamp);
+  const from = new Date(incident.started_at);
+  const to = new Date(incident.resolved_at ?? timestamp);
+  const ms = to.getTime() - from.getTime();
+  const responseMs = monitor.last_response_time_ms;
+  return {
+    tone: 'up',
+    sign: '✅',
+    state: `Recovered after ${roughDuration(ms)}`,
+    name,
+    title: `Recovered: ${name}`,
+    line: [`Was down ${roughDuration(ms)}, `, from, ' to ', to],
+    list: [],
+    facts: [
+      { label: 'Was down', value: [from, ' to ', to, `, ${formatDuration(ms)}`] },
+      { label: 'Cause', value: [cause], phrase: [cause] },
+      ...(responseMs === null ? [] : [{ label: 'Now', value: [formatMs(responseMs)], phrase: [`now ${formatMs(responseMs)}`] }]),
+      ...addressFacts(monitor.url),
+    ],
+    links: siteLinks(monitor.url),
+    subject: `Recovered: ${name}, was down ${roughDuration(ms)}`,
+    at,
+  };
+}
+
+function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expiring'>): Content {
+  const name = plainText(monitor.friendly_name);
+  const at = new Date(timestamp);
+  const expiry = new Date(monitor.tls_expires_at ?? timestamp);
+  const state = `Certificate ${untilExpiry(expiry.getTime() - at.getTime())}`;
+  return {
+    tone: 'warning',
+    sign: '⚠️',
+    state,
+    name,
+    title: `${state}: ${name}`,
+    line: [expiry],
+    list: [],
+    facts: addressFacts(monitor.url),
+    links: siteLinks(monitor.url),
+    subject: `${state}: ${name}`,
+    at,
+  };
+}
+
+function testContent({ timestamp }: EventOf<'test'>): Content {
+  const state = 'Test notification from Sitekeeper';
+  return {
+    tone: 'neutral',
+    sign: '🔔',
+    state,
+    name: null,
+    title: state,
+    line: ['If you can read this, alerts will arrive here.'],
+    list: [],
+    facts: [],
+    links: [],
+    subject: `🔔 ${state}`,
+    at: new Date(timestamp),
+  };
+}
+
+function addressFacts(url: string | null): Fact[] {
+  if (url === null) return [];
+  const host = hostOf(url);
+  const fact: Fact = { label: 'Address', value: [plainText(url)], phrase: [host] };
+  return [isWebUrl(url) ? { ...fact, url } : fact];
+}
+
+function siteLinks(url: string | null): Link[] {
+  return url !== null && isWebUrl(url) ? [{ label: 'Open the site', url }] : [];
+}
+
+/** The host of a target, with its port if it has one. */
+export function hostOf(url: string): string {
+  return plainText(URL.parse(url)?.host || url);
+}
+
+function isWebUrl(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+}
+
+/** "expires in 9 days", "expires in 23 h", or "has expired". */
+export function untilExpiry(ms: number): string {
+  if (ms <= 0) return 'has expired';
+  const days = Math.round(ms / 86_400_000);
+  return `expires in ${ms < 1.5 * 86_400_000 ? roughDuration(ms) : `${days} days`}`;
+}
+
+/** A duration without seconds, from a minute on. */
+export function roughDuration(ms: number): string {
+  return formatDuration(ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000);
+}
+
+/** "614 ms", "1,204 ms", "12.4 s". */
+function formatMs(ms: number): string {
+  return ms < 10_000 ? `${ms.toLocaleString('en-US')} ms` : `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+}
