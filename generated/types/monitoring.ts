@@ -359,6 +359,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/providers/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, as returned when it is created or listed.
+                 * @example 3
+                 */
+                id: components["parameters"]["ProviderId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a provider
+         * @description Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. Deliveries are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the delivery, as returned when deliveries are listed.
+                 * @example 877
+                 */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message again
+         * @description Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes. The request has no body.
+         */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/session": {
         parameters: {
             query?: never;
@@ -1190,6 +1242,8 @@ export interface components {
              * @description The address that the messages are sent to.
              */
             recipient_email: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
             /**
              * Format: date-time
              * @description When the provider was created.
@@ -1219,6 +1273,8 @@ export interface components {
             channel: string | null;
             /** @description The name of the sender. Null means the webhook's default. */
             username: string | null;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
             /**
              * Format: date-time
              * @description When the provider was created.
@@ -1246,6 +1302,8 @@ export interface components {
             chat_id: string;
             /** @description The token of the bot, masked: `****` and its last 4 characters. */
             token: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
             /**
              * Format: date-time
              * @description When the provider was created.
@@ -1271,6 +1329,8 @@ export interface components {
             provider_type: "sms";
             /** @description The phone number in E.164 format. */
             phone_number: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
             /**
              * Format: date-time
              * @description When the provider was created.
@@ -1349,7 +1409,7 @@ export interface components {
         ProviderItem: {
             data: components["schemas"]["Provider"];
         };
-        /** @description The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422. */
+        /** @description The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `last_delivery_error`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422. */
         ProviderUpdate: {
             /**
              * Format: email
@@ -1378,6 +1438,8 @@ export interface components {
              * @description Ignored.
              */
             readonly id?: number;
+            /** @description Ignored. */
+            readonly last_delivery_error?: string | null;
             /**
              * Format: date-time
              * @description Ignored.
@@ -1402,6 +1464,66 @@ export interface components {
         TestResult: {
             /** @description A human-readable result. */
             message: string;
+        };
+        /** @description A message to a provider, and what has become of it. */
+        Delivery: {
+            /**
+             * Format: int64
+             * @description The id of the delivery. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description What the message is about. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+             * @enum {string}
+             */
+            event: "monitor.down" | "monitor.recovered" | "monitor.tls_expiring" | "provider.failing" | "alerts.suppressed" | "test";
+            /**
+             * Format: int64
+             * @description The id of the monitor that the message is about. Null if it is about none.
+             */
+            monitor_id: number | null;
+            /**
+             * Format: int64
+             * @description The id of the incident that the message is about. Null if it is about none.
+             */
+            incident_id: number | null;
+            /**
+             * @description `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). A message is `suppressed` if a limit is reached, or if its monitor is paused, put into maintenance or given another target before it is sent.
+             * @enum {string}
+             */
+            status: "queued" | "sent" | "failed" | "suppressed";
+            /**
+             * Format: int32
+             * @description How often the service has tried to send the message since it was queued.
+             */
+            attempts: number;
+            /** @description What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success. */
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the message is sent. That can be later if the receiving service has asked for a pause. Null while it is being sent, and if it is not `queued`.
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the receiving service has accepted the message. Null if it has not.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the message was queued first.
+             */
+            created_at: string;
+        };
+        /** @description One page of the deliveries of a provider. */
+        DeliveryPage: {
+            data: components["schemas"]["Delivery"][];
+            links: components["schemas"]["Links"];
+            meta: components["schemas"]["PageMeta"];
+        };
+        /** @description One delivery. */
+        DeliveryItem: {
+            data: components["schemas"]["Delivery"];
         };
         /** @description A session of a signed-in user. */
         Session: {
@@ -1816,6 +1938,21 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The delivery does not exist or belongs to another user. Both cases return the same response. */
+        DeliveryNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description There is no session, or it is unknown or has expired. API keys are not accepted. */
         SessionRequired: {
             headers: {
@@ -1930,6 +2067,11 @@ export interface components {
          * @example "website-7-3-9f86d081884c7d65"
          */
         "If-Match": string;
+        /**
+         * @description The id of the delivery, as returned when deliveries are listed.
+         * @example 877
+         */
+        DeliveryId: number;
     };
     requestBodies: never;
     headers: {
@@ -3655,6 +3797,126 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query: {
+                /**
+                 * @description Return only deliveries with this status.
+                 * @example failed
+                 */
+                status?: "queued" | "sent" | "failed" | "suppressed";
+                /**
+                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
+                 * @example 1
+                 */
+                page: components["parameters"]["PageExtension"];
+                /**
+                 * @description The maximum number of resources per page.
+                 * @example 100
+                 */
+                pageSize: components["parameters"]["PageSize100"];
+            };
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the provider, as returned when it is created or listed.
+                 * @example 3
+                 */
+                id: components["parameters"]["ProviderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the deliveries. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            404: components["responses"]["ProviderNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the delivery, as returned when deliveries are listed.
+                 * @example 877
+                 */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which is queued. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryItem"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["DeliveryNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     showSession: {

@@ -1,6 +1,7 @@
 import type { operations } from '../../generated/types/monitoring.ts';
 import type { UserDatabase } from '../db/user-database.ts';
 import type { Handlers, Rules } from '../http/operations.ts';
+import { deliveryHandlers } from './alerts/deliveries.handlers.ts';
 import { type HeartbeatDeps, heartbeatHandlers } from './heartbeats/heartbeats.handlers.ts';
 import { incidentHandlers } from './incidents/incidents.handlers.ts';
 import { bulkHandlers, bulkRules } from './monitors/bulk.handlers.ts';
@@ -21,6 +22,7 @@ export function monitoringHandlers(deps: MonitorDeps & ProviderDeps & HeartbeatD
     ...heartbeatHandlers(deps),
     ...incidentHandlers,
     ...providerHandlers(deps),
+    ...deliveryHandlers,
     ...notificationHandlers,
   };
 }

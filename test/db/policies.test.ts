@@ -184,9 +184,8 @@ test('no role of the service is a superuser, bypasses row-level security, can lo
 test('requests can read, but not change, alerts, statistics and the address of a user', async () => {
   for (const sql of [
     `update alerts set payload = '{}'`,
-    `update alerts set next_attempt_at = now()`,
+    'update alerts set created_at = now()',
     'delete from alerts',
-    `insert into alerts (user_id, incident_id, provider_id, kind, payload) select user_id, incident_id, provider_id, ${sampleAlert('monitor.recovered')} from alerts`,
     'update check_hours set checks = 0',
     'delete from check_hours',
     `update users set email = 'evil@example.com'`,
@@ -198,23 +197,40 @@ test('requests can read, but not change, alerts, statistics and the address of a
   }
 });
 
-test('requests can cancel alerts that have not been sent, and nothing else', async () => {
+test('requests can cancel alerts, and have them sent again, but not claim that they were', async () => {
   const change = (sql: string) => service.database.asUser(owner.id, (em) => em.execute(sql, [], 'run'));
   const statuses = async () =>
-    (await service.database.asUser(owner.id, (em) => em.execute<{ status: string }[]>('select status from alerts'))).map(
+    (await service.database.asUser(owner.id, (em) => em.execute<{ status: string }[]>('select distinct status from alerts'))).map(
       (row) => row.status,
     );
-  for (const sql of [`update alerts set status = 'sent'`, `update alerts set last_error = 'x'`]) {
+  for (const status of ['sent', 'failed']) {
+    const sql = `update alerts set status = '${status}'`;
     await expect(change(sql), sql).rejects.toThrow('row-level security');
   }
-  expect(new Set(await statuses())).toEqual(new Set(['queued']));
-  await change(`update alerts set status = 'suppressed'`);
-  expect(new Set(await statuses())).toEqual(new Set(['suppressed']));
-  for (const status of ['queued', 'sent', 'suppressed']) await change(`update alerts set status = '${status}', last_error = 'x'`);
-  const changed = await service.database.asUser(owner.id, (em) =>
-    em.execute(`select from alerts where status <> 'suppressed' or last_error is not null`),
-  );
-  expect(changed).toEqual([]);
+  expect(await statuses()).toEqual(['queued']);
+  for (const status of ['suppressed', 'queued', 'suppressed']) {
+    await change(`update alerts set status = '${status}', queued_at = now(), next_attempt_at = now(), lease_token = null`);
+    expect(await statuses()).toEqual([status]);
+  }
+});
+
+test('requests can log tests that they have sent themselves, and queue nothing', async () => {
+  const insert = (alert: string, status: string) =>
+    service.database.asUser(owner.id, (em) =>
+      em.execute(
+        `insert into alerts (user_id, provider_id, kind, payload, status) select user_id, id, ${alert}, '${status}' from providers`,
+        [],
+        'run',
+      ),
+    );
+  for (const [alert, status] of [
+    [sampleAlert(), 'sent'],
+    [`'test', '{}'`, 'queued'],
+    [`'test', '{}'`, 'suppressed'],
+  ] as const) {
+    await expect(insert(alert, status), `${alert} ${status}`).rejects.toThrow('row-level security');
+  }
+  await expect(insert(`'test', '{}'`, 'sent')).resolves.toMatchObject({ affectedRows: 1 });
 });
 
 test('the engine can do only what checks and alerts need', async () => {

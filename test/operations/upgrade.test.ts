@@ -11,6 +11,7 @@ import { migrationNames } from '../../src/db/migrate.ts';
 import { migratePostgres, openPostgres, planPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { smsText } from '../../src/monitoring/channels/sms/sms-message.ts';
+import { contentOf } from '../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
@@ -425,7 +426,7 @@ describe.runIf(server)('on PostgreSQL', () => {
         ['monitor.recovered', 'queued'],
         ['monitor.tls_expiring', 'failed'],
       ]);
-      const texts = alerts.map(({ payload }) => smsText(payload));
+      const texts = alerts.map(({ payload }) => smsText({ event: payload, content: contentOf(payload) }));
       expect(texts[1]).toBe('UP Shop: was down 23 min, 01:41-02:04 UTC (503 Service Unavailable). https://shop.example');
       for (const text of texts) expect(text).toContain(' Shop: ');
     });

@@ -70,7 +70,9 @@ function* pageContradictions({ pathname }: RequestInfo, { data, links, meta }: P
 function* pathContradictions({ pathname, parameters }: RequestInfo, item: Fields) {
   const { id } = parameters;
   const parentId = `${/\/(\w+)s\/\d+/.exec(pathname)?.[1]}_id`;
-  const returned = parentId in item ? item[parentId] : item.id;
+  // The deliveries of a provider do not name it.
+  const isChild = pathname.endsWith('/deliveries');
+  const returned = parentId in item ? item[parentId] : isChild ? undefined : item.id;
   if (id !== undefined && returned !== undefined && String(returned) !== id) yield `${returned} was returned for ${id}`;
 }
 

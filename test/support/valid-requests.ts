@@ -2,6 +2,7 @@
 // the contract. An operation without an entry is a compile error.
 import type { ApiClient, ApiResponse } from './api-client.ts';
 import { type ContractOperation, type OperationId, operations } from './contract-operations.ts';
+import { sampleAlert } from './sample-event.ts';
 import type { TestService, TestUser } from './service.ts';
 
 /** The user who sends the request. A separate user for each request keeps the examples from affecting each other. */
@@ -79,6 +80,8 @@ const builders: Record<OperationId, RequestBuilder> = {
   updateProvider: async (sender, _, type) => ({ parameters: { id: await createProvider(sender, type) } }),
   deleteProvider: forProvider,
   testProvider: forProvider,
+  listDeliveries: forProvider,
+  redeliver: async (sender) => ({ parameters: { id: await createDelivery(sender) } }),
 
   createUser: (_, example) => ({ body: { ...example, email: newEmail() } }),
   createSession: async ({ service }, example) => ({ body: { ...example, email: (await service.createUser(password)).email } }),
@@ -135,6 +138,19 @@ let count = 0;
 
 export async function createWebsite({ user }: Sender, form: Record<string, string> = {}): Promise<{ id: number; domain: string }> {
   return dataOf(await user.api.post('/api/v1/websites', { form: { domain: `site${++count}.example`, ...form } }));
+}
+
+/** Logs an alert that was given up. */
+export async function createDelivery(sender: Sender): Promise<number> {
+  const [providerId, { user, service }] = [await createProvider(sender), sender];
+  const [alert] = await service.database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into alerts (user_id, provider_id, kind, payload, status, attempts, last_error, done_at)
+       values (?, ?, ${sampleAlert()}, 'failed', 1, 'Slack rejected the message with status 404: no_service.', app_now()) returning id`,
+      [user.id, providerId],
+    ),
+  );
+  return Number(alert?.id);
 }
 
 export async function createMonitor({ user }: Sender, json: Body = {}): Promise<number> {

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { RowOf } from '../../db/tables.ts';
 import type { EventType, StoredEvent } from '../messages/event.ts';
 
 /** A message in the outbox: one per incident, provider and kind, or one per provider about a monitor. */
@@ -31,3 +32,5 @@ export const AlertEntity = defineEntity({
     countedAt: p.datetime(3).nullable(),
   },
 });
+
+export type Alert = RowOf<typeof AlertEntity>;

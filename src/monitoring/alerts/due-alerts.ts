@@ -3,14 +3,13 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
-import type { StoredEvent } from '../messages/event.ts';
+import type { EventType } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
-import { canceledError, endsAlert, leaseEnd } from './outbox.ts';
+import { type Lease, leaseEnd } from './leases.ts';
+import { canceledError, endsAlert } from './outbox.ts';
 
-/** How many alerts of a provider are leased together. They are sent one after the other. */
-const alertsPerLease = 10;
 /** The number of users that are visited at most to find providers. */
 const maxVisited = 1000;
 
@@ -100,6 +99,7 @@ const selectWaitingProviders = prepare((given: { busyProviders: number[]; afterU
           .whereRef('p.user_id', '=', 'v.user_id')
           .where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)
           .where(sql<boolean>`not ${isSuspended('v.user_id')}`)
+          .where(sql<boolean>`(p.next_message_at is null or p.next_message_at <= ${now})`)
           .as('p'),
       (join) => join.onTrue(),
     )
@@ -125,11 +125,13 @@ export async function findWaitingProviders(
   };
 }
 
-export interface LeasedAlert extends WaitingProvider {
-  id: number;
+export interface LeasedAlert extends WaitingProvider, Lease {
+  kind: EventType;
+  /** The monitor that the event is about. */
+  monitorId: number | null;
   createdAt: Date;
-  event: StoredEvent;
   attempts: number;
+  /** The time since it was queued. */
   ageSeconds: number;
   /** Whether it was counted by an earlier attempt. */
   isCounted: boolean;
@@ -140,14 +142,16 @@ export interface LeasedAlert extends WaitingProvider {
   /** The down alert that was sent about the same incident to the same provider. */
   downId: number | null;
   downCreatedAt: Date | null;
-  token: number;
 }
 
 /** Later messages about the incident continue this one. */
 const sentDownAlert = sql`from alerts as down where down.user_id = a.user_id and down.incident_id = a.incident_id
   and down.provider_id = a.provider_id and down.kind = 'monitor.down' and down.status = 'sent' and down.id < a.id`;
 
-const leaseDue = prepare((given: { providers: string }) =>
+/** A user who has an alert sent again gets it whatever has become of the one before, but not beyond a limit. */
+const isRepeated = sql<boolean>`(a.queued_at > a.created_at)`;
+
+const leaseDue = prepare((given: { providers: string; limit: number }) =>
   db
     .with(
       (cte) => cte('due').materialized(),
@@ -159,7 +163,7 @@ const leaseDue = prepare((given: { providers: string }) =>
               .select('a.id')
               .where('a.user_id', '=', sql.ref<number>('chosen.userId'))
               .where('a.provider_id', '=', sql.ref<number>('chosen.providerId'))
-              .limit(sql.lit(alertsPerLease))
+              .limit(given.limit)
               .forUpdate('a')
               .skipLocked()
               .as('next'),
@@ -177,51 +181,37 @@ const leaseDue = prepare((given: { providers: string }) =>
     // The array tells the planner that the update concerns few rows.
     .where(sql<boolean>`a.id = any (array(select id from due))`)
     .returning(['a.id', 'a.user_id as userId', 'a.provider_id as providerId', 'due.channel', 'a.attempts'])
-    .returning(['a.payload as event', 'a.created_at as createdAt'])
+    .returning(['a.kind', 'a.created_at as createdAt', sql<number | null>`(a.payload #>> '{data,monitor,id}')::bigint`.as('monitorId')])
     .returning([
-      sql<number>`extract(epoch from ${now} - a.created_at)::float8`.as('ageSeconds'),
+      sql<number>`extract(epoch from ${now} - a.queued_at)::float8`.as('ageSeconds'),
       sql<number>`a.lease_token`.as('token'),
       sql<boolean>`a.counted_at is not null`.as('isCounted'),
-      endsAlert(sql`down.status = 'sent'`).as('endsSentAlert'),
+      sql<boolean>`(not ${isRepeated} and ${endsAlert(sql`down.status = 'sent'`)})`.as('endsSentAlert'),
       // If it is still leased, the process may have died during an attempt.
-      endsAlert(
+      sql<boolean>`(not ${isRepeated} and ${endsAlert(
         sql`down.status = 'suppressed' and down.last_error = ${canceledError} and (down.lease_token is null or down.counted_at is null)`,
-      ).as('endsCanceledAlert'),
+      )})`.as('endsCanceledAlert'),
       sql<number | null>`(select down.id ${sentDownAlert})`.as('downId'),
       sql<Date | null>`(select down.created_at ${sentDownAlert})`.as('downCreatedAt'),
     ]),
 );
 
-/** Leases due alerts of these providers. The oldest come first. */
-export async function leaseAlerts(query: Query, providers: WaitingProvider[]): Promise<LeasedAlert[]> {
-  if (providers.length === 0) return [];
-  const [leased] = await query(leaseDue({ providers: JSON.stringify(providers) }));
-  return leased.toSorted((a, b) => a.id - b.id);
+/** Leases due alerts of these providers, up to `limit` of each. The oldest come first. */
+export async function leaseAlerts(query: Query, providers: (WaitingProvider & { limit: number })[]): Promise<LeasedAlert[]> {
+  const byLimit = [...Map.groupBy(providers, ({ limit }) => limit)];
+  const leased = await query(...byLimit.map(([limit, some]) => leaseDue({ providers: JSON.stringify(some), limit })));
+  return leased.flat().toSorted((a, b) => a.id - b.id);
 }
 
-/**
- * Selects the alert if it is leased to this process, and locks it, so that it cannot be canceled until the attempt begins. It may be
- * deleted with its user, monitor or provider, or canceled, the lease may have expired, or the user may be suspended.
- */
-export const lockLeased = prepare(({ id, token }: Pick<LeasedAlert, 'id' | 'token'>) =>
-  db
+/** Selects the time until the next attempt, or until a lease or the pause of a provider ends. Alerts that are due are not considered. */
+export const selectNextAttempt = prepare(() => {
+  const nextAttempt = db
     .selectFrom('alerts')
-    .select('id')
-    .where('id', '=', id)
-    .where('lease_token', '=', token)
+    .select(sql<Date | null>`min(next_attempt_at)`.as('at'))
     .where('status', '=', queued)
-    .where('next_attempt_at', '>', now)
-    .where(sql<boolean>`not ${isSuspended('user_id')}`)
-    .forUpdate(),
-);
-
-/** Selects the time until the next attempt, including that until the next lease expires. Alerts that are due are not considered. */
-export const selectNextAttempt = prepare(() =>
-  db
-    .selectFrom('alerts')
-    .select(sql<number>`extract(epoch from next_attempt_at - ${now})::float8`.as('seconds'))
-    .where('status', '=', queued)
-    .where('next_attempt_at', '>', now)
-    .orderBy('next_attempt_at')
-    .limit(sql.lit(1)),
-);
+    .where('next_attempt_at', '>', now);
+  const nextMessage = db.selectFrom('providers').select(sql<Date | null>`min(next_message_at)`.as('at')).where('next_message_at', '>', now);
+  return db
+    .selectFrom(nextAttempt.unionAll(nextMessage).as('next'))
+    .select(sql<number | null>`extract(epoch from min(next.at) - ${now})::float8`.as('seconds'));
+});

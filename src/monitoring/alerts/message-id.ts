@@ -14,6 +14,14 @@ export function messageIdOf({ id, createdAt }: AlertIdentity, installationId: st
   return `alert-${id}-${createdAt.getTime()}-${installationId}`;
 }
 
+/** Identifies a message about several alerts. A retry may be about other ones, and is then another message. */
+export function groupIdOf(alerts: readonly AlertIdentity[], installationId: string): string {
+  const ids = alerts.map(({ id }) => id);
+  const [first, last] = [Math.min(...ids), Math.max(...ids)];
+  const times = alerts.map(({ createdAt }) => createdAt.getTime());
+  return `alerts-${first}-${last}-${ids.length}-${Math.max(...times)}-${installationId}`;
+}
+
 const db = tables<typeof InstallationEntity>();
 const insertInstallation = prepare(() =>
   db

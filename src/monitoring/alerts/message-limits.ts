@@ -5,12 +5,13 @@ import { tables } from '../../db/tables.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { MessageCountEntity } from './message-count.entity.ts';
 
-const perProviderPerHour = 100;
+/** How many messages a provider gets, by who reads them. */
+const perProviderPerHour = { people: 100, programs: 2000 };
 
 interface CountedMessage {
   userId: number;
   providerId: number;
-  channel: Pick<Channel, 'name' | 'perUserPerDay'>;
+  channel: Pick<Channel, 'name' | 'audience' | 'perUserPerDay'>;
   /** The message is sent, and counted, even if a limit is reached. */
   isExempt?: boolean;
 }
@@ -20,13 +21,12 @@ export interface ReachedLimit {
   limit: string;
   /** Until the period ends. */
   secondsLeft: number;
-}
-
-interface Counter {
   counter: string;
   period: 'hour' | 'day';
+}
+
+interface Counter extends Omit<ReachedLimit, 'secondsLeft'> {
   maximum: number;
-  limit: string;
 }
 
 const db = tables<typeof MessageCountEntity>();
@@ -71,6 +71,20 @@ const increaseCounts = prepare((given: { userId: number; counters: string }) =>
     ),
 );
 
+/** Inserts a row once per period. */
+const insertTold = prepare((given: { userId: number; counter: string; period: string }) =>
+  db
+    .insertInto('message_counts')
+    .values({
+      user_id: given.userId,
+      counter: given.counter,
+      period_start: sql<Date>`date_trunc(${given.period}::text, app_now(), 'UTC')`,
+      messages: 1,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('messages'),
+);
+
 /**
  * Counts a message before it is sent, in the current transaction. Returns the limit if one is reached: then the message is not
  * counted and must not be sent. The counts are in the database, so they hold for all processes and after a restart.
@@ -80,20 +94,28 @@ export async function countMessage(query: Query, message: CountedMessage): Promi
   const limits = limitsOf(message);
   const given = { userId, counters: JSON.stringify(limits) };
   const [, counts] = await query(lockUser({ userId }), readCounts(given));
-  for (const { counter, limit, maximum } of limits) {
+  for (const { counter, period, limit, maximum } of limits) {
     const count = counts.find((row) => row.counter === counter);
-    if (count && count.messages >= maximum && !isExempt) return { limit, secondsLeft: Math.max(1, count.secondsLeft) };
+    if (!count || count.messages < maximum || isExempt) continue;
+    return { limit, secondsLeft: Math.max(1, count.secondsLeft), counter, period };
   }
   await query(increaseCounts(given));
   return undefined;
 }
 
-function limitsOf({ providerId, channel: { name, perUserPerDay } }: CountedMessage): Counter[] {
+/** Marks a limit as one that the user was told of. Returns whether they were not told in this period before. */
+export async function markAsTold(query: Query, userId: number, { counter, period }: ReachedLimit): Promise<boolean> {
+  const [told] = await query(insertTold({ userId, counter: `told ${counter}`, period }));
+  return told.length > 0;
+}
+
+function limitsOf({ providerId, channel: { name, audience, perUserPerDay } }: CountedMessage): Counter[] {
+  const maximum = perProviderPerHour[audience];
   const perProvider: Counter = {
     counter: `provider ${providerId}`,
     period: 'hour',
-    maximum: perProviderPerHour,
-    limit: `${perProviderPerHour} messages per hour for this provider`,
+    maximum,
+    limit: `${maximum.toLocaleString('en-US')} messages per hour for this provider`,
   };
   if (perUserPerDay === undefined) return [perProvider];
   return [{ counter: name.toLowerCase(), period: 'day', maximum: perUserPerDay, limit: `${perUserPerDay} ${name} per day` }, perProvider];

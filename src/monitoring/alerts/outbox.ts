@@ -7,14 +7,11 @@ import type { EventType, StoredEvent } from '../messages/event.ts';
 import { hasNoIncident, type MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
-import { wakeDispatcher } from '../wake.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity>();
 const now = sql<Date>`app_now()`;
-/** A lease is longer than any attempt takes. Afterwards another process can try. */
-export const leaseEnd = sql<Date>`app_now() + interval '60 seconds'`;
 
 const insertAlerts = prepare((given: { events: string }) =>
   db
@@ -101,66 +98,4 @@ const selectPending = prepare(() =>
 export async function countPendingAlerts(query: Query): Promise<{ count: number; oldestSeconds: number }> {
   const [[row]] = await query(selectPending({}));
   return row ?? { count: 0, oldestSeconds: 0 };
-}
-
-/** Identifies an attempt to send an alert. Its result is recorded only while the alert has this token. */
-interface Lease {
-  id: number;
-  token: number;
-}
-
-const updateLeased = ({ id, token }: Lease) => db.updateTable('alerts').where('id', '=', id).where('lease_token', '=', token);
-
-/** An attempt begins: the alert is counted, and the lease lasts longer than the attempt. */
-export const beginAttempt = prepare((lease: Lease) =>
-  updateLeased(lease).set({ counted_at: sql`coalesce(counted_at, ${now})`, next_attempt_at: leaseEnd }),
-);
-
-export const markSent = prepare((lease: Lease) => updateLeased(lease).set({ status: sql.lit('sent'), done_at: now, last_error: null }));
-
-/** An alert that was canceled during the attempt keeps the reason. */
-const failedBecause = (reason: string) => sql<string | null>`case when status = 'queued' then ${reason} else last_error end`;
-
-/** Ends the alert: it has failed, or is suppressed. */
-export const markEnded = prepare((given: Lease & { status: 'failed' | 'suppressed'; reason: string }) =>
-  updateLeased(given).set({
-    status: sql<'failed' | 'suppressed'>`case when status = 'queued' then ${given.status} else status end`,
-    done_at: now,
-    lease_token: null,
-    last_error: failedBecause(given.reason),
-  }),
-);
-
-/** Ends the lease of an alert that was canceled before the attempt. Its recovery need not wait any longer. */
-export const endCanceledLease = prepare((lease: Lease) =>
-  updateLeased(lease).set({ lease_token: null }).where('status', '=', sql.lit('suppressed')),
-);
-
-/** Releases the lease. The alert is sent again after some time, unless it was canceled during the attempt. */
-export const postpone = prepare((given: Lease & { reason: string; seconds: number }) =>
-  updateLeased(given).set({
-    next_attempt_at: sql`${now} + ${given.seconds}::float8 * interval '1 second'`,
-    lease_token: null,
-    last_error: failedBecause(given.reason),
-  }),
-);
-
-const releaseLeases = prepare((given: { leases: string }) =>
-  db
-    .updateTable('alerts as a')
-    .from(jsonRows(given.leases, 'r', { id: 'bigint', token: 'bigint', attempted: 'boolean' }))
-    .set({
-      next_attempt_at: now,
-      // An alert that may have been sent keeps its token, as after the end of the process.
-      lease_token: sql`case when r.attempted then a.lease_token end`,
-      attempts: sql`a.attempts - case when r.attempted then 0 else 1 end`,
-    })
-    .whereRef('a.id', '=', 'r.id')
-    .whereRef('a.lease_token', '=', 'r.token'),
-);
-
-/** Releases alerts at shutdown, so that other processes need not wait for the leases to expire. Maps each to whether it was attempted. */
-export async function releaseAlerts(query: Query, leases: ReadonlyMap<Lease, boolean>): Promise<void> {
-  const rows = [...leases].map(([{ id, token }, attempted]) => ({ id, token, attempted }));
-  await query(releaseLeases({ leases: JSON.stringify(rows) }), wakeDispatcher({}));
 }

@@ -38,6 +38,8 @@ export interface Channel<Settings extends object = Record<string, unknown>> {
   receiver: string;
   /** Every field of the type. A secret is stored encrypted and returned masked. An optional field is null if it is absent. */
   fields: { readonly [Field in keyof Settings]: 'plain' | 'optional' | 'secret' };
+  /** Who reads the messages. People get one message about many events, and fewer messages an hour than programs. */
+  audience: 'people' | 'programs';
   /** How many messages a user can send per day, in addition to the limit of each provider. */
   perUserPerDay?: number;
   /** Returns what a schema cannot express about fields that are sent. */
@@ -57,6 +59,7 @@ export interface Message {
   continues?: string | undefined;
   /** Whose message it is. Users share the time that encryption takes. */
   userId: number;
+  /** What has happened. If the message is about several events, one of them. */
   event: StoredEvent;
   content: Content;
 }

@@ -37,6 +37,7 @@ function unknownChannel(type: string): Channel {
     name: type,
     receiver: type,
     fields: {},
+    audience: 'people',
     missingSetting: () => undefined,
     send: () => Promise.reject(new DeliveryFailed(reason, { permanent: false })),
   };

@@ -12,6 +12,8 @@ import type { CheckHourEntity } from './check-hour.entity.ts';
 const minIncidentDays = 400;
 /** The longest period in which messages are counted is a day. */
 const messageCountDays = 2;
+/** The log of deliveries has a month. */
+const maxAlertDays = 30;
 const batchSize = sql.lit(5000);
 
 interface Age {
@@ -30,7 +32,22 @@ const deleteCheckHours = prepare(({ days }: Age) => {
 });
 
 const deleteAlerts = prepare(({ days }: Age) => {
-  const old = db.selectFrom('alerts').select('id').where('status', '<>', sql.lit('queued')).where('done_at', '<', daysAgo(days));
+  // What was said about an open incident is needed until it is resolved.
+  const old = db
+    .selectFrom('alerts')
+    .select('id')
+    .where('status', '<>', sql.lit('queued'))
+    .where('done_at', '<', daysAgo(days))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('incidents')
+            .select(sql.lit(1).as('found'))
+            .whereRef('incidents.id', '=', 'alerts.incident_id')
+            .where('incidents.resolved_at', 'is', null),
+        ),
+      ),
+    );
   return db.deleteFrom('alerts').where('id', 'in', old.limit(batchSize)).returning('user_id');
 });
 
@@ -57,7 +74,7 @@ export function monitoringDeletions(database: Database, retentionDays: number): 
   });
   return [
     deletion('old statistics', deleteCheckHours, retentionDays),
-    deletion('old alerts', deleteAlerts, retentionDays),
+    deletion('old alerts', deleteAlerts, Math.min(retentionDays, maxAlertDays)),
     deletion('old incidents', deleteIncidents, Math.max(retentionDays, minIncidentDays)),
     deletion('old message counts', deleteMessageCounts, messageCountDays),
   ];

@@ -50,6 +50,10 @@ export function contentOf(event: StoredEvent): Content {
       return recoveredContent(event);
     case 'monitor.tls_expiring':
       return tlsContent(event);
+    case 'provider.failing':
+      return failingContent(event);
+    case 'alerts.suppressed':
+      return suppressedContent(event);
     case 'test':
       return testContent(event);
   }
@@ -134,6 +138,42 @@ function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expir
     links: siteLinks(monitor.url),
     subject: `${state}: ${name}`,
     at,
+  };
+}
+
+function failingContent({ timestamp, data }: EventOf<'provider.failing'>): Content {
+  const provider = `${data.provider_type} provider ${data.provider_id}`;
+  const since = new Date(data.failing_since);
+  return {
+    tone: 'down',
+    sign: '❌',
+    state: 'Alerts are not delivered',
+    name: provider,
+    title: `Alerts are not delivered: ${provider}`,
+    line: [plainText(data.last_delivery_error ?? 'Every attempt has failed.')],
+    list: [],
+    facts: [{ label: 'Since', value: [since], phrase: ['Since ', since] }],
+    links: [],
+    subject: `Alerts are not delivered: ${provider}`,
+    at: new Date(timestamp),
+  };
+}
+
+function suppressedContent({ timestamp, data }: EventOf<'alerts.suppressed'>): Content {
+  const title = 'Alerts are not sent for now';
+  const line = [`The limit of ${data.limit} is reached. Until `, new Date(data.until), ', only recoveries of what was sent are sent.'];
+  return {
+    tone: 'warning',
+    sign: '⚠️',
+    state: title,
+    name: null,
+    title,
+    line,
+    list: [],
+    facts: [],
+    links: [],
+    subject: title,
+    at: new Date(timestamp),
   };
 }
 

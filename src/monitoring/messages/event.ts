@@ -8,6 +8,8 @@ export type AlertEvent =
   | Event<'monitor.down', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.recovered', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.tls_expiring', { monitor: Monitor; incident: null }>
+  | Event<'provider.failing', FailingProvider>
+  | Event<'alerts.suppressed', ReachedLimit>
   | Event<'test', Record<string, never>>;
 
 interface Event<Type extends string, Data> {
@@ -18,6 +20,22 @@ interface Event<Type extends string, Data> {
 }
 
 export type EventType = AlertEvent['type'];
+
+interface FailingProvider {
+  provider_id: number;
+  provider_type: string;
+  failing_since: string;
+  last_delivery_error: string | null;
+}
+
+interface ReachedLimit {
+  provider_id: number;
+  provider_type: string;
+  /** Such as "100 messages per hour for this provider". */
+  limit: string;
+  /** When messages are sent again. */
+  until: string;
+}
 
 /** What messages say besides the event. It is not a part of the contract. */
 export interface EventContext {

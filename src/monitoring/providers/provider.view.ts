@@ -9,6 +9,7 @@ export function providerView(provider: Provider, channel: Channel): components['
     id: provider.id,
     provider_type: provider.providerType,
     ...maskedSettings(channel, provider.settings),
+    last_delivery_error: provider.lastDeliveryError ?? null,
     created_at: provider.createdAt.toISOString(),
     updated_at: provider.updatedAt.toISOString(),
   } as components['schemas']['Provider'];

@@ -19,9 +19,12 @@ import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts'
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
 import { countMessage, type ReachedLimit } from '../alerts/message-limits.ts';
+import { endPause, retryNow } from '../alerts/provider-state.ts';
+import { logTest } from '../alerts/test-log.ts';
 import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
 import { testMessage } from '../channels/test-message.ts';
+import { wakeDispatcher } from '../wake.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
 import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
 import { providerView } from './provider.view.ts';
@@ -62,7 +65,9 @@ const deleteProvider = prepareDelete(ProviderEntity);
 export function providerRules({ channels }: Pick<ProviderDeps, 'channels'>): Rules<ProviderOperations> {
   return {
     createProvider: ({ provider_type: type, ...fields }) => ({ errors: (type && channels[type].check?.(fields)) ?? [] }),
-    updateProvider: ({ provider_type, id, created_at, updated_at, ...fields }) => ({ errors: updateErrors(channels, fields) }),
+    updateProvider: ({ provider_type, id, last_delivery_error, created_at, updated_at, ...fields }) => ({
+      errors: updateErrors(channels, fields),
+    }),
   };
 }
 
@@ -112,7 +117,9 @@ export function providerHandlers({
       const updated = await writeIf(db, async () => {
         const provider = await readAllowed();
         const changes = JSON.stringify(toStored(channelOf(channels, provider.providerType), provider, fields, cipher));
-        return [updateProvider({ id, versions: allowedVersions('provider', id), changes })];
+        const update = updateProvider({ id, versions: allowedVersions('provider', id), changes });
+        // The alerts that wait because the old settings were wrong are due.
+        return [update, endPause({ id }), retryNow({ userId: provider.userId, providerId: id }), wakeDispatcher({})];
       });
       return resultOf(updated);
     },
@@ -136,15 +143,19 @@ export function providerHandlers({
           'delivery_not_configured',
           `${channel.name} delivery is not configured on this service. Ask the operator to set ${missing}.`,
         );
-      const message = { userId, providerId: provider.id, channel };
-      const reached = await db.transaction((em) => countMessage(queryInTransaction(em), message));
+      const counted = { userId, providerId: provider.id, channel };
+      const reached = await db.transaction((em) => countMessage(queryInTransaction(em), counted));
       if (reached) throw limitReached(reached);
+      const message = testMessage({ userId, now: new Date(now()) });
+      const log = (reason: string | null) => db.query(...logTest({ userId, providerId: provider.id, event: message.event, reason }));
       try {
-        await channel.send(decryptSettings(channel, provider, cipher), testMessage({ userId, now: new Date(now()) }));
+        await channel.send(decryptSettings(channel, provider, cipher), message);
       } catch (error) {
-        if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);
-        throw error;
+        if (!(error instanceof DeliveryFailed)) throw error;
+        await log(error.message);
+        throw new ProblemError('delivery_failed', error.message);
       }
+      await log(null);
       return { body: { message: `The test notification was accepted by ${channel.receiver}.` } };
     },
   };

@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/config/config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { RetryLaterError } from '../../../src/errors.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
-import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
+import { type Channel, DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { testCipher } from '../../support/cipher.ts';
@@ -31,14 +31,17 @@ afterAll(() => service.stop());
 
 function start(
   send: (message: Message) => Promise<void>,
-  database: Pick<Database, 'engineTransaction'> = service.database,
-  write: (line: string) => void = () => {},
+  {
+    database = service.database,
+    write = () => {},
+    audience = 'people',
+  }: { database?: Pick<Database, 'engineTransaction'>; write?: (line: string) => void; audience?: Channel['audience'] } = {},
 ) {
   const channels = createChannels(readConfig({}).delivery, { allow: [] });
   const metrics = createMetrics();
   dispatcher = new Dispatcher({
     database: database as Database,
-    channels: { ...channels, email: { ...channels.email, send: (_, message) => send(message) } },
+    channels: { ...channels, email: { ...channels.email, audience, send: (_, message) => send(message) } },
     cipher: testCipher,
     log: pino({}, { write }),
     metrics,
@@ -55,8 +58,8 @@ async function queue({ count = 1, ageHours = 0 } = {}): Promise<void> {
          insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
          select ?, ?, app_now(), app_now(), 'HTTP 503' from generate_series(1, ?) returning id, user_id
        )
-       insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at)
-       select user_id, id, ?, ${sampleAlert()}, app_now() - ?::int * interval '1 hour' from resolved`,
+       insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at, queued_at)
+       select r.user_id, r.id, ?, ${sampleAlert()}, at, at from resolved as r, (select app_now() - ?::int * interval '1 hour' as at) as t`,
       [user.id, monitor.id, count, provider.id, ageHours],
       'run',
     ),
@@ -86,11 +89,9 @@ test('a failure that the operator has to correct is counted and logged as such, 
   await queue();
   const lines: string[] = [];
   const settings = ['TWILIO_AUTH_TOKEN'];
-  const metrics = start(
-    () => Promise.reject(new DeliveryFailed('The login was rejected.', { permanent: false, settings })),
-    service.database,
-    (line) => lines.push(line),
-  );
+  const metrics = start(() => Promise.reject(new DeliveryFailed('The login was rejected.', { permanent: false, settings })), {
+    write: (line) => lines.push(line),
+  });
   await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'queued', error: 'The login was rejected.' });
   expect(await metrics.registry.metrics()).toContain('sitekeeper_alerts_total{channel="email",outcome="misconfigured"} 1');
   const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
@@ -133,7 +134,7 @@ test('an alert that was sent while the database was lost is recorded later, and 
     async () => {
       sent++;
     },
-    { engineTransaction },
+    { database: { engineTransaction } },
   );
   await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'sent' });
   expect([sent, failures]).toEqual([1, 2]);
@@ -156,12 +157,15 @@ test('a shutdown releases the alerts that wait behind a running attempt', async 
   ]);
 });
 
-test('the next alert of a provider is sent as soon as the ones before have been', async () => {
+test('the next alert of a program is sent as soon as the ones before have been', async () => {
   let sent = 0;
   // More than are leased together, so the rest needs another lease. No alert is due later, so nothing else wakes the dispatcher.
   await queue({ count: 12 });
-  start(async () => {
-    sent++;
-  });
+  start(
+    async () => {
+      sent++;
+    },
+    { audience: 'programs' },
+  );
   await expect.poll(() => sent, { timeout: 15_000 }).toBe(12);
 });

@@ -2,8 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
-import { retryDelaySeconds } from '../../../src/monitoring/alerts/dispatcher.ts';
-import { DeliveryFailed } from '../../../src/monitoring/channels/channel.ts';
+import { retryDelaySeconds } from '../../../src/monitoring/alerts/alert-sender.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
 import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -27,7 +26,7 @@ describe('retryDelaySeconds', () => {
   });
 
   test("is never shorter than the receiver's Retry-After", () => {
-    expect(retryDelaySeconds(1, new DeliveryFailed('Slow down.', { permanent: false, retryAfterSeconds: 30 }), 0.5)).toBe(30);
+    expect(retryDelaySeconds(1, 30, 0.5)).toBe(30);
   });
 });
 
@@ -80,6 +79,7 @@ describe('delivery', () => {
   const makeDue = () =>
     service.database.asEngine(async (em) => {
       await em.execute(`update alerts set next_attempt_at = now() where user_id = ? and status = 'queued'`, [user.id], 'run');
+      await em.execute('update providers set next_message_at = null where user_id = ?', [user.id], 'run');
       await queryInTransaction(em)(wakeDispatcher({}));
     });
   /** Aborts attempts that hang. */
@@ -87,11 +87,12 @@ describe('delivery', () => {
 
   const readAlerts = () =>
     service.database.asUser(user.id, (em) =>
-      em.execute<{ status: string; attempts: number; last_error: string | null }[]>(
-        'select status, attempts, last_error from alerts order by id',
+      em.execute<{ kind: string; status: string; attempts: number; last_error: string | null }[]>(
+        'select kind, status, attempts, last_error from alerts order by id',
       ),
     );
-  const statuses = async () => (await readAlerts()).map(({ status }) => status);
+  const statuses = async (kind = 'monitor.') =>
+    (await readAlerts()).filter((alert) => alert.kind.startsWith(kind)).map(({ status }) => status);
   const firstAlert = async () => (await readAlerts())[0];
 
   /** Replaces the behavior of a receiver. Returns a function that restores it, which also runs at the end of the test. */
@@ -122,7 +123,7 @@ describe('delivery', () => {
     await queueAlert(await createProvider('telegram'), 'down', 'hanging');
     const others = ['email', 'slack', 'sms'] as const;
     for (const type of others) await queueAlert(await createProvider(type), 'down', `quick ${type}`);
-    await expect.poll(statuses, { timeout: 15_000 }).toEqual(['queued', 'sent', 'sent', 'sent']);
+    await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['queued', 'sent', 'sent', 'sent']);
     for (const type of others) expect(receivers.names()[type]).toContain(`quick ${type}`);
     timeOut();
     await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toBe('Telegram did not respond in time.');
@@ -131,7 +132,7 @@ describe('delivery', () => {
     await expect.poll(firstAlert, { timeout: 15_000 }).toMatchObject({ status: 'sent', attempts: 2 });
   });
 
-  test('waits for Retry-After, and sends the recovery only after the down alert', async () => {
+  test('waits for Retry-After, which holds for all messages to the provider, and sends the recovery only after the down alert', async () => {
     const tooManyRequests = { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 600 } };
     const accept = receivers.telegram.script;
     // Only the down alert is rejected. The recovery would be accepted at once if it overtook it.
@@ -142,11 +143,10 @@ describe('delivery', () => {
     await queueAlert(providerId, 'down', 'first');
     await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toContain('429');
     await queueAlert(providerId, 'recovered', 'second');
-    // An alert of another incident, which was queued later, shows that the dispatcher has looked at the recovery.
-    const other = await createMonitor(user, { is_active: false });
-    await service.database.asEngine((em) => queueAlerts(em, { monitorId: other.id, providerId, count: 1, name: 'third' }));
+    // An alert to another provider, which was queued later, shows that the dispatcher has looked at the recovery.
+    await queueAlert(await createProvider('telegram'), 'down', 'third');
     // Alerts of other tests may arrive as well.
-    const received = () => receivers.names().telegram.filter((name) => ['first', 'second', 'third'].includes(name));
+    const received = () => receivers.names().telegram.filter((name) => ['first', 'second', 'third', 'fourth'].includes(name));
     await expect.poll(received, { timeout: 15_000 }).toEqual(['first', 'third']);
     restore();
     const [due] = await service.database.asUser(user.id, (em) =>
@@ -156,9 +156,16 @@ describe('delivery', () => {
     );
     expect(due?.seconds).toBeGreaterThan(540);
     expect(due?.seconds).toBeLessThan(601);
+    // An alert about another incident waits as well.
+    const other = await createMonitor(user, { is_active: false });
+    await service.database.asEngine((em) => queueAlerts(em, { monitorId: other.id, providerId, count: 1, name: 'fourth' }));
+    await queueAlert(await createProvider('slack'), 'down', 'later');
+    await expect.poll(() => receivers.names().slack, { timeout: 15_000 }).toContain('later');
+    expect(received()).toEqual(['first', 'third']);
     await makeDue();
-    await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'sent', 'sent']);
-    expect(received()).toEqual(['first', 'third', 'first', 'second']);
+    await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'sent', 'sent', 'sent', 'sent']);
+    expect(received().toSpliced(0, 2).toSorted()).toEqual(['first', 'fourth', 'second']);
+    expect(received().indexOf('second')).toBeGreaterThan(received().lastIndexOf('first'));
   });
 
   test('a permanent failure is stored with its reason, without secrets, and not retried', async () => {
@@ -201,14 +208,19 @@ describe('delivery', () => {
     test('an SMS beyond the limit of the day is not sent, and says which limit it was', async () => {
       await setCount('sms', 'day', 49);
       await queueAlert(await createProvider('sms'), 'down', 'the fiftieth SMS');
-      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent']);
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent']);
       // Another number of the same user counts to the same limit.
       await queueAlert(await createProvider('sms'), 'down', 'one SMS too many');
       await queueAlert(await createProvider('email'), 'down', 'an e-mail');
-      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent']);
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent']);
       expect((await readAlerts())[1]?.last_error).toBe('the limit of 50 SMS per day is reached');
       expect(receivers.names().sms).not.toContain('one SMS too many');
-      expect(await sumOf('sms')).toBe(99);
+      // The user is told of it once, and that counts as well.
+      await queueAlert(await createProvider('sms'), 'down', 'another SMS too many');
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent', 'suppressed']);
+      await expect.poll(() => statuses('alerts.suppressed'), { timeout: 15_000 }).toEqual(['sent']);
+      expect(receivers.received().sms.at(-1)).toContain('The limit of 50 SMS per day is reached.');
+      expect(await sumOf('sms')).toBe(100);
     });
 
     test('a message beyond the limit of the hour for a provider is not sent', async () => {
@@ -216,7 +228,8 @@ describe('delivery', () => {
       await setCount(`provider ${full}`, 'hour', 100);
       await queueAlert(full, 'down', 'one mail too many');
       await queueAlert(other, 'down', 'to another provider');
-      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['suppressed', 'sent']);
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['suppressed', 'sent']);
+      await expect.poll(() => statuses('alerts.suppressed'), { timeout: 15_000 }).toEqual(['sent']);
       expect((await firstAlert())?.last_error).toBe('the limit of 100 messages per hour for this provider is reached');
     });
 
@@ -224,13 +237,14 @@ describe('delivery', () => {
       const [sent, suppressed] = [await createProvider('sms'), await createProvider('sms')];
       await setCount('sms', 'day', 49);
       await queueAlert(sent, 'down', 'sent down');
-      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent']);
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent']);
       await queueAlert(suppressed, 'down', 'suppressed down');
       await queueAlert(sent, 'recovered', 'recovery of the sent one');
       await queueAlert(suppressed, 'recovered', 'recovery of the suppressed one');
-      await expect.poll(statuses, { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent', 'suppressed']);
+      await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent', 'suppressed']);
       expect(receivers.names().sms).toContain('recovery of the sent one');
-      expect(await sumOf('sms')).toBe(49 + 49 + 2);
+      await expect.poll(() => statuses('alerts.suppressed'), { timeout: 15_000 }).toEqual(['sent']);
+      expect(await sumOf('sms')).toBe(49 + 49 + 3);
     });
 
     test('a retry is not counted again', async () => {

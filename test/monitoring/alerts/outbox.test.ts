@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
-import { findWaitingProviders, type LeasedAlert, leaseAlerts, lockLeased } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { findWaitingProviders, type LeasedAlert, leaseAlerts } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { leasesOf, lockLeased, markEnded, markSent, postpone, releaseAlerts, selectEvents } from '../../../src/monitoring/alerts/leases.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
-import { countPendingAlerts, markEnded, markSent, postpone, releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { countPendingAlerts } from '../../../src/monitoring/alerts/outbox.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { namedAlert, sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -62,8 +63,8 @@ async function queue(
   );
 }
 
-const lease = (provider = providerId) =>
-  inTransaction((query) => leaseAlerts(query, [{ userId: user.id, providerId: provider, channel: 'email' }]));
+const request = (provider = providerId, limit = 10) => [{ userId: user.id, providerId: provider, channel: 'email' as const, limit }];
+const lease = (provider = providerId, limit = 10) => inTransaction((query) => leaseAlerts(query, request(provider, limit)));
 
 async function leaseOne(): Promise<LeasedAlert> {
   const [alert, ...others] = await lease();
@@ -71,20 +72,22 @@ async function leaseOne(): Promise<LeasedAlert> {
   return alert;
 }
 
-const nameOf = ({ event }: LeasedAlert) => ('monitor' in event.data ? event.data.monitor?.friendly_name : undefined);
-const names = (alerts: LeasedAlert[]) => alerts.map(nameOf);
+async function namesOf(alerts: LeasedAlert[]): Promise<(string | undefined)[]> {
+  const [rows] = await inTransaction((query) => query(selectEvents({ ids: alerts.map(({ id }) => id) })));
+  return rows.map(({ event }) => ('monitor' in event.data ? event.data.monitor?.friendly_name : undefined));
+}
 const readAlerts = () =>
   database.asUser(user.id, (em) =>
     em.execute('select status, attempts, lease_token as token, last_error as error from alerts order by id'),
   );
-const isLeased = async (alert: LeasedAlert) => (await inTransaction((query) => query(lockLeased(alert))))[0].length === 1;
+const isLeased = async (alert: LeasedAlert) => (await inTransaction((query) => query(lockLeased(leasesOf([alert])))))[0].length === 1;
 const waiting = async (busyProviders: number[] = []) =>
   (await inTransaction((query) => findWaitingProviders(query, { busyProviders, afterUserId: user.id - 1 }))).providers;
 
 test('an alert is leased once, for a minute, and each lease counts as an attempt', async () => {
   await queue('alert');
   const first = await leaseOne();
-  expect([first.attempts, nameOf(first), await lease()]).toEqual([1, 'alert', []]);
+  expect([first.attempts, await namesOf([first]), await lease()]).toEqual([1, ['alert'], []]);
   await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
   const second = await leaseOne();
   expect([second.attempts, second.token > first.token]).toEqual([2, true]);
@@ -94,7 +97,7 @@ test('an alert is leased once, for a minute, and each lease counts as an attempt
 test('a lease ends after 60 seconds, so that the alert of a process that died does not wait longer', async () => {
   await queue('alert');
   const seconds = await inTransaction(async (query) => {
-    await leaseAlerts(query, [{ userId: user.id, providerId, channel: 'email' }]);
+    await leaseAlerts(query, request());
     const until = sql<{ seconds: number }>(
       'select extract(epoch from next_attempt_at - app_now())::float8 as seconds from alerts where user_id = $1',
       [user.id],
@@ -111,15 +114,19 @@ test('only the process that holds the lease records the outcome', async () => {
   await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
   const second = await leaseOne();
   await inTransaction((query) =>
-    query(markSent(first), markEnded({ ...first, status: 'failed', reason: 'late' }), postpone({ ...first, reason: 'late', seconds: 1 })),
+    query(
+      markSent(leasesOf([first])),
+      markEnded({ ...leasesOf([first]), status: 'failed', reason: 'late' }),
+      postpone({ ...leasesOf([first]), reason: 'late', seconds: 1 }),
+    ),
   );
   expect(await readAlerts()).toEqual([{ status: 'queued', attempts: 2, token: second.token, error: null }]);
-  await inTransaction((query) => query(postpone({ ...second, reason: 'busy', seconds: 0 })));
+  await inTransaction((query) => query(postpone({ ...leasesOf([second]), reason: 'busy', seconds: 0 })));
   expect(await readAlerts()).toEqual([{ status: 'queued', attempts: 2, token: null, error: 'busy' }]);
   // The lease ended with the outcome, so a second one is not recorded.
-  await inTransaction((query) => query(markEnded({ ...second, status: 'failed', reason: 'twice' })));
+  await inTransaction((query) => query(markEnded({ ...leasesOf([second]), status: 'failed', reason: 'twice' })));
   const third = await leaseOne();
-  await inTransaction((query) => query(markSent(third)));
+  await inTransaction((query) => query(markSent(leasesOf([third]))));
   expect(await readAlerts()).toEqual([{ status: 'sent', attempts: 3, token: expect.any(Number), error: null }]);
 });
 
@@ -141,21 +148,21 @@ test('a recovery waits until the down alert of its incident and provider has end
   await queue('recovered', { type: 'monitor.recovered' });
   await queue('recovered of another provider', { type: 'monitor.recovered', provider: other });
   await queue('down of another incident', { incident: await openIncident() });
-  expect(names(await lease())).toEqual(['down of another incident']);
-  const [downOfOther] = await lease(other);
-  expect(downOfOther && nameOf(downOfOther)).toBe('down of another provider');
+  expect(await namesOf(await lease())).toEqual(['down of another incident']);
+  const ofOther = await lease(other);
+  expect(await namesOf(ofOther)).toEqual(['down of another provider']);
   expect(await lease(other)).toEqual([]);
-  await inTransaction((query) => query(markSent(downOfOther as LeasedAlert)));
-  expect(names(await lease(other))).toEqual(['recovered of another provider']);
+  await inTransaction((query) => query(markSent(leasesOf(ofOther))));
+  expect(await namesOf(await lease(other))).toEqual(['recovered of another provider']);
   expect(await lease()).toEqual([]);
 });
 
-test('the oldest alerts of a provider come first, ten at a time', async () => {
+test('the oldest alerts of a provider come first, up to a limit', async () => {
   const queued = Array.from({ length: 12 }, (_, index) => `alert ${index}`);
   for (const [index, name] of queued.entries()) await queue(name, { incident: await openIncident(), dueSeconds: index - 100 });
   // RETURNING has no order, but which alerts are leased is certain.
-  expect(names(await lease()).toSorted()).toEqual(queued.slice(0, 10).toSorted());
-  expect(names(await lease()).toSorted()).toEqual(queued.slice(10).toSorted());
+  expect((await namesOf(await lease())).toSorted()).toEqual(queued.slice(0, 10).toSorted());
+  expect((await namesOf(await lease())).toSorted()).toEqual(queued.slice(10).toSorted());
 });
 
 test('a provider that gets a message, or whose user is suspended, does not wait', async () => {
@@ -220,13 +227,13 @@ test('only the recovery of an alert that was sent is exempt from limits', async 
   const down = await leaseOne();
   expect(down.endsSentAlert).toBe(false);
   await queue('recovered', { type: 'monitor.recovered' });
-  await inTransaction((query) => query(markSent(down)));
+  await inTransaction((query) => query(markSent(leasesOf([down]))));
   expect((await leaseOne()).endsSentAlert).toBe(true);
   const failedIncident = await openIncident();
   await queue('down', { incident: failedIncident });
   await queue('recovered', { type: 'monitor.recovered', incident: failedIncident });
   const failed = await leaseOne();
-  await inTransaction((query) => query(markEnded({ ...failed, status: 'failed', reason: 'rejected' })));
+  await inTransaction((query) => query(markEnded({ ...leasesOf([failed]), status: 'failed', reason: 'rejected' })));
   expect((await leaseOne()).endsSentAlert).toBe(false);
 });
 
@@ -234,7 +241,7 @@ test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt me
   const [first, second] = [1, 2];
   const count = (provider: number, options: { isExempt?: boolean; perUserPerDay?: number } = {}) => {
     const { perUserPerDay, isExempt = false } = options;
-    const channel = { name: 'SMS', ...(perUserPerDay !== undefined && { perUserPerDay }) };
+    const channel = { name: 'SMS', audience: 'people' as const, ...(perUserPerDay !== undefined && { perUserPerDay }) };
     return inTransaction((query) => countMessage(query, { userId: user.id, providerId: provider, channel, isExempt }));
   };
   const perUserPerDay = 2;
@@ -255,9 +262,9 @@ test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt me
 });
 
 test.each([
-  ['day', { name: 'SMS', perUserPerDay: 0 }],
-  ['hour', { name: 'SMS' }],
-])('a limit per %s that is reached ends with it', async (period, channel) => {
+  ['day', { name: 'SMS', audience: 'people', perUserPerDay: 0 }],
+  ['hour', { name: 'SMS', audience: 'people' }],
+] as const)('a limit per %s that is reached ends with it', async (period, channel) => {
   const { reached, left } = await inTransaction(async (query) => {
     const fill = `insert into message_counts values ($1, 'provider 8', date_trunc('hour', app_now(), 'UTC'), 100)`;
     await query(sql(fill, [user.id]));
@@ -275,7 +282,7 @@ test.each([
 test.each(['Asia/Kolkata', 'Pacific/Kiritimati'])('days and hours are those of UTC on a connection with the time zone %s', async (zone) => {
   const starts = await inTransaction(async (query) => {
     await query(sql(`set local timezone = '${zone}'`));
-    await countMessage(query, { userId: user.id, providerId: 9, channel: { name: 'SMS', perUserPerDay: 1 } });
+    await countMessage(query, { userId: user.id, providerId: 9, channel: { name: 'SMS', audience: 'people', perUserPerDay: 1 } as const });
     const seconds = `extract(epoch from period_start)::int as seconds`;
     const [rows] = await query(
       sql<{ seconds: number }>(`select ${seconds} from message_counts where user_id = $1 order by period_start`, [user.id]),
@@ -288,7 +295,7 @@ test.each(['Asia/Kolkata', 'Pacific/Kiritimati'])('days and hours are those of U
 });
 
 test.runIf(process.env.TEST_DATABASE_URL)('two messages counted at the same time are not both the last that is allowed', async () => {
-  const last = { userId: user.id, providerId: 1, channel: { name: 'SMS', perUserPerDay: 1 } };
+  const last = { userId: user.id, providerId: 1, channel: { name: 'SMS', audience: 'people', perUserPerDay: 1 } as const };
   const count = (query: Query) => countMessage(query, last);
   const second = await sendDuringTransaction(
     database,

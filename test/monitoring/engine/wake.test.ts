@@ -7,7 +7,7 @@ import type { NotificationListener } from '../../../src/db/listen.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
 import { leaseAlerts } from '../../../src/monitoring/alerts/due-alerts.ts';
-import { releaseAlerts } from '../../../src/monitoring/alerts/outbox.ts';
+import { releaseAlerts } from '../../../src/monitoring/alerts/leases.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { recordResults } from '../../../src/monitoring/engine/record.ts';
@@ -351,7 +351,7 @@ describe('dispatcher', () => {
     const providerId = await openIncident();
     const other = await openOther();
     const leased = await other.asEngine((em) =>
-      leaseAlerts(queryInTransaction(em), [{ userId: user.id, providerId, channel: 'telegram' }]),
+      leaseAlerts(queryInTransaction(em), [{ userId: user.id, providerId, channel: 'telegram', limit: 10 }]),
     );
     expect(leased).toHaveLength(1);
     await postponeAlerts();

@@ -14,7 +14,7 @@ import {
 } from '../../../src/monitoring/providers/provider.settings.ts';
 
 const invalidRoom: ValidationError = { in: 'body', pointer: '/room', code: 'invalid_room', message: 'must not be "bad"' };
-const unused = { name: 'Chat', receiver: 'Chat', acceptsEmoji: true, missingSetting: () => undefined, send: async () => {} };
+const unused = { name: 'Chat', receiver: 'Chat', audience: 'people', missingSetting: () => undefined, send: async () => {} } as const;
 
 /** Rejects the room "bad" and the token "bad-token". */
 const chat: Channel = {

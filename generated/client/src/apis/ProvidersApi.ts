@@ -112,7 +112,7 @@ export interface UpdateProviderRequest {
     /**
      * 
      */
-    body: Omit<ProviderUpdate, 'id'|'created_at'|'updated_at'>;
+    body: Omit<ProviderUpdate, 'id'|'last_delivery_error'|'created_at'|'updated_at'>;
     /**
      * Write only if the resource still has this `ETag`, or one of several, separated by commas. Otherwise the response is 412 and nothing is changed. The hash at the end is not compared. `*` matches any version. Without this header, the write is unconditional.
      */

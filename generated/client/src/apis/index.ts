@@ -1,5 +1,6 @@
 /* tslint:disable */
 /* eslint-disable */
+export * from './DeliveriesApi.js';
 export * from './HeartbeatsApi.js';
 export * from './IncidentsApi.js';
 export * from './KeysApi.js';

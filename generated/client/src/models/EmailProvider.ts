@@ -32,6 +32,10 @@ export interface EmailProvider {
      */
     recipient_email: string;
     /**
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     */
+    last_delivery_error: string | null;
+    /**
      * When the provider was created.
      */
     created_at: Date;
@@ -60,6 +64,7 @@ export function instanceOfEmailProvider(value: object): value is EmailProvider {
     if (value['provider_type'] !== 'email') return false;
     
     if (!('recipient_email' in value) || value['recipient_email'] === undefined) return false;
+    if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
     if (!('updated_at' in value) || value['updated_at'] === undefined) return false;
     return true;
@@ -78,6 +83,7 @@ export function EmailProviderFromJSONTyped(json: any, ignoreDiscriminator: boole
         'id': json['id'],
         'provider_type': json['provider_type'],
         'recipient_email': json['recipient_email'],
+        'last_delivery_error': json['last_delivery_error'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
         'updated_at': (json['updated_at'] == null ? json['updated_at'] : parseDateTime(json['updated_at'])),
     };
@@ -97,6 +103,7 @@ export function EmailProviderToJSONTyped(value?: EmailProvider | null, ignoreDis
         'id': value['id'],
         'provider_type': value['provider_type'],
         'recipient_email': value['recipient_email'],
+        'last_delivery_error': value['last_delivery_error'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
         'updated_at': value['updated_at'] == null ? value['updated_at'] : serializeDateTime(value['updated_at']),
     };

@@ -29,7 +29,7 @@ import {
 } from './ProviderUpdateWebhookUrl.js';
 
 /**
- * The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422.
+ * The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `last_delivery_error`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422.
  * @export
  * @interface ProviderUpdate
  */
@@ -70,6 +70,10 @@ export interface ProviderUpdate {
      * Ignored.
      */
     readonly id?: number;
+    /**
+     * Ignored.
+     */
+    readonly last_delivery_error?: string | null;
     /**
      * Ignored.
      */
@@ -119,6 +123,7 @@ export function ProviderUpdateFromJSONTyped(json: any, ignoreDiscriminator: bool
         'phone_number': json['phone_number'] == null ? undefined : json['phone_number'],
         'provider_type': json['provider_type'] == null ? undefined : json['provider_type'],
         'id': json['id'] == null ? undefined : json['id'],
+        'last_delivery_error': json['last_delivery_error'] === undefined ? undefined : json['last_delivery_error'] === null ? null : json['last_delivery_error'],
         'created_at': json['created_at'] == null ? undefined : (parseDateTime(json['created_at'])),
         'updated_at': json['updated_at'] == null ? undefined : (parseDateTime(json['updated_at'])),
     };
@@ -128,7 +133,7 @@ export function ProviderUpdateToJSON(json: any): ProviderUpdate {
     return ProviderUpdateToJSONTyped(json, false);
 }
 
-export function ProviderUpdateToJSONTyped(value?: Omit<ProviderUpdate, 'id'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
+export function ProviderUpdateToJSONTyped(value?: Omit<ProviderUpdate, 'id'|'last_delivery_error'|'created_at'|'updated_at'> | null, ignoreDiscriminator: boolean = false): any {
     if (value == null) {
         return value;
     }

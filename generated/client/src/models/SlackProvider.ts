@@ -40,6 +40,10 @@ export interface SlackProvider {
      */
     username: string | null;
     /**
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     */
+    last_delivery_error: string | null;
+    /**
      * When the provider was created.
      */
     created_at: Date;
@@ -70,6 +74,7 @@ export function instanceOfSlackProvider(value: object): value is SlackProvider {
     if (!('webhook_url' in value) || value['webhook_url'] === undefined) return false;
     if (!('channel' in value) || value['channel'] === undefined) return false;
     if (!('username' in value) || value['username'] === undefined) return false;
+    if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
     if (!('updated_at' in value) || value['updated_at'] === undefined) return false;
     return true;
@@ -90,6 +95,7 @@ export function SlackProviderFromJSONTyped(json: any, ignoreDiscriminator: boole
         'webhook_url': json['webhook_url'],
         'channel': json['channel'],
         'username': json['username'],
+        'last_delivery_error': json['last_delivery_error'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
         'updated_at': (json['updated_at'] == null ? json['updated_at'] : parseDateTime(json['updated_at'])),
     };
@@ -111,6 +117,7 @@ export function SlackProviderToJSONTyped(value?: SlackProvider | null, ignoreDis
         'webhook_url': value['webhook_url'],
         'channel': value['channel'],
         'username': value['username'],
+        'last_delivery_error': value['last_delivery_error'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
         'updated_at': value['updated_at'] == null ? value['updated_at'] : serializeDateTime(value['updated_at']),
     };

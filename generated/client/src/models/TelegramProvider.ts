@@ -36,6 +36,10 @@ export interface TelegramProvider {
      */
     token: string;
     /**
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     */
+    last_delivery_error: string | null;
+    /**
      * When the provider was created.
      */
     created_at: Date;
@@ -65,6 +69,7 @@ export function instanceOfTelegramProvider(value: object): value is TelegramProv
     
     if (!('chat_id' in value) || value['chat_id'] === undefined) return false;
     if (!('token' in value) || value['token'] === undefined) return false;
+    if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
     if (!('updated_at' in value) || value['updated_at'] === undefined) return false;
     return true;
@@ -84,6 +89,7 @@ export function TelegramProviderFromJSONTyped(json: any, ignoreDiscriminator: bo
         'provider_type': json['provider_type'],
         'chat_id': json['chat_id'],
         'token': json['token'],
+        'last_delivery_error': json['last_delivery_error'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
         'updated_at': (json['updated_at'] == null ? json['updated_at'] : parseDateTime(json['updated_at'])),
     };
@@ -104,6 +110,7 @@ export function TelegramProviderToJSONTyped(value?: TelegramProvider | null, ign
         'provider_type': value['provider_type'],
         'chat_id': value['chat_id'],
         'token': value['token'],
+        'last_delivery_error': value['last_delivery_error'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
         'updated_at': value['updated_at'] == null ? value['updated_at'] : serializeDateTime(value['updated_at']),
     };

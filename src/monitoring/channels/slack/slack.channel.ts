@@ -9,6 +9,7 @@ export function slackChannel({ settings: { slackHosts, installationName }, net, 
     name: 'Slack',
     receiver: 'Slack',
     fields: { webhook_url: 'secret', channel: 'optional', username: 'optional' },
+    audience: 'people',
     check({ webhook_url }) {
       const message = webhook_url === undefined ? undefined : webhookError(webhook_url, slackHosts);
       return message === undefined ? [] : [{ in: 'body', pointer: '/webhook_url', code: 'invalid_webhook', message }];

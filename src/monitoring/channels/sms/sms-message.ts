@@ -1,7 +1,8 @@
 import { shortCause } from '../../messages/cause.ts';
-import { contentOf, hostOf, roughDuration, untilExpiry } from '../../messages/content.ts';
+import { hostOf, roughDuration, untilExpiry } from '../../messages/content.ts';
 import type { StoredEvent } from '../../messages/event.ts';
 import { plainText, utcText } from '../../messages/text.ts';
+import type { Message } from '../channel.ts';
 import { truncate } from '../redact.ts';
 import { asOneSegment, canBeGsm, fitOneSegment } from './sms-text.ts';
 
@@ -15,18 +16,17 @@ interface Parts {
 }
 
 type Compose = (parts: Parts) => string;
+type MonitorEvent = Extract<StoredEvent, { data: { monitor: unknown } }>;
 
 const shortNameLength = 20;
 
 /** Says what has happened in one segment. State, duration and cause are never left out. */
-export function smsText(event: StoredEvent): string {
-  if (event.type === 'test') {
-    const { title, line, at } = contentOf(event);
-    return fitOneSegment(`${title}. ${utcText(line, { now: at })}`);
-  }
+export function smsText({ event, content }: Pick<Message, 'event' | 'content'>): string {
+  if (content.list.length > 0) return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);
+  if (!('monitor' in event.data)) return fitOneSegment(`${content.title}. ${utcText(content.line, { now: content.at })}`);
   const { friendly_name, url } = event.data.monitor;
   const name = plainText(friendly_name);
-  const compose = composer(event);
+  const compose = composer(event as MonitorEvent); // Only these have a monitor.
   const full = { name, address: url === null ? '' : ` ${url}`, hasClock: true };
   const variants = canBeGsm(name) ? gsmVariants(full, url) : ucs2Variants(full);
   for (const variant of variants) {
@@ -57,7 +57,7 @@ function withNameToFit(compose: Compose, name: string): string {
   return fitOneSegment(minimal('..'));
 }
 
-function composer(event: Exclude<StoredEvent, { type: 'test' }>): Compose {
+function composer(event: MonitorEvent): Compose {
   const { monitor, incident } = event.data;
   if (incident === null) {
     const expiry = new Date(monitor.tls_expires_at ?? event.timestamp);

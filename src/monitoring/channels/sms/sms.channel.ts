@@ -18,17 +18,18 @@ export function smsChannel({ settings, limits }: ChannelDeps): Channel<ChannelSe
     name: 'SMS',
     receiver: 'the SMS service',
     fields: { phone_number: 'plain' },
+    audience: 'people',
     perUserPerDay: smsPerUserPerDay,
     missingSetting: () => missing,
-    async send({ phone_number: phoneNumber }, { userId, event }) {
+    async send({ phone_number: phoneNumber }, message) {
       if (!twilioAccountSid || !twilioAuthToken || !smsFrom) throw notConfigured(missing ?? 'SMS_FROM');
       const credentials = Buffer.from(`${twilioAccountSid}:${twilioAuthToken}`).toString('base64');
       const request = {
         service: 'Twilio',
-        userId,
+        userId: message.userId,
         url: `${twilioApiUrl}/2010-04-01/Accounts/${twilioAccountSid}/Messages.json`,
         headers: { 'content-type': 'application/x-www-form-urlencoded', authorization: `Basic ${credentials}` },
-        body: new URLSearchParams({ To: phoneNumber, From: smsFrom, Body: smsText(event) }).toString(),
+        body: new URLSearchParams({ To: phoneNumber, From: smsFrom, Body: smsText(message) }).toString(),
         credentials: ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN'],
         secrets: [twilioAuthToken, twilioAccountSid, credentials],
         parse,

@@ -13,6 +13,7 @@ export function telegramChannel({
     name: 'Telegram',
     receiver: 'Telegram',
     fields: { chat_id: 'plain', token: 'secret' },
+    audience: 'people',
     normalize: ({ chat_id, ...others }) => ({ ...others, ...(chat_id !== undefined && { chat_id: String(chat_id) }) }),
     missingSetting: () => undefined,
     async send({ chat_id: chatId, token }, { userId, content }) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { smsText } from '../../../../src/monitoring/channels/sms/sms-message.ts';
+import { contentOf } from '../../../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../../../src/monitoring/messages/event.ts';
 import { sampleEvent } from '../../../support/sample-event.ts';
 
@@ -17,14 +18,15 @@ function eventOf({
   cause = 'HTTP 503',
 }: Options): StoredEvent {
   const event = sampleEvent({ type: type === 'monitor.recovered' ? type : 'monitor.down', name, cause });
-  if (event.type === 'test') throw new Error('This is another event.');
+  if (!('monitor' in event.data)) throw new Error('This is another event.');
   event.data.monitor.url = url;
   if (type !== 'monitor.tls_expiring') return event;
   const monitor = { ...event.data.monitor, tls_expires_at: '2026-11-24T12:59:00.000Z' };
   return { type, timestamp: '2026-11-15T12:59:00.000Z', data: { monitor, incident: null } };
 }
 
-const text = (options: Options = {}) => smsText(eventOf(options));
+const smsAbout = (event: StoredEvent) => smsText({ event, content: contentOf(event) });
+const text = (options: Options = {}) => smsAbout(eventOf(options));
 const longUrl = `https://shop.example/${'a'.repeat(120)}`;
 const longName = 'The checkout of the shop in the northern region';
 const longCause = 'HTTP 511, expected 200, 301, 302, 303, 307 or 308';
@@ -79,7 +81,7 @@ test('a name is never cut within a visible character', () => {
 
 test('the test message fits one segment and begins with what it is', () => {
   const event = { type: 'test', timestamp: '2026-11-15T12:59:00.000Z', data: {} } as const;
-  expect(smsText(event)).toBe('Test notification from Sitekeeper. If you can read this, alerts will arrive here.');
+  expect(smsAbout(event)).toBe('Test notification from Sitekeeper. If you can read this, alerts will arrive here.');
 });
 
 test('every message fits one segment, whatever the name, the address and the cause are', () => {

@@ -1,0 +1,115 @@
+// Messages to users about the delivery of their alerts.
+import { sql } from 'kysely';
+import { jsonRows } from '../../db/json-rows.ts';
+import { prepare, type Query } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { EventType, StoredEvent } from '../messages/event.ts';
+import type { Provider, ProviderEntity } from '../providers/provider.entity.ts';
+import { isSuspended } from '../suspended-users.ts';
+import type { AlertEntity } from './alert.entity.ts';
+import { markAsTold, type ReachedLimit } from './message-limits.ts';
+
+/** How many other providers are told that one fails: those that got a message last. */
+const maxTold = 5;
+
+interface Notice {
+  userId: number;
+  providerId: number;
+  event: StoredEvent;
+}
+
+const db = tables<typeof AlertEntity | typeof ProviderEntity>();
+const now = sql<Date>`app_now()`;
+
+const insertNotices = prepare((given: { notices: string }) =>
+  db
+    .insertInto('alerts')
+    .columns(['user_id', 'provider_id', 'kind', 'payload'])
+    .expression(
+      db
+        .selectFrom(jsonRows(given.notices, 'n', { userId: 'bigint', providerId: 'bigint', event: 'jsonb' }))
+        .select(['n.userId', 'n.providerId', sql<EventType>`n.event ->> 'type'`.as('kind'), sql<StoredEvent>`n.event`.as('payload')]),
+    ),
+);
+
+/** Queues messages to providers. */
+async function queueNotices(query: Query, notices: Notice[]): Promise<void> {
+  if (notices.length > 0) await query(insertNotices({ notices: JSON.stringify(notices) }));
+}
+
+const claimFailing = prepare(() =>
+  db
+    .updateTable('providers as p')
+    .set({ failing_told_at: now })
+    .where('p.failing_since', '<=', sql<Date>`${now} - interval '1 hour'`)
+    .where('p.failing_told_at', 'is', null)
+    .where(sql<boolean>`not ${isSuspended('p.user_id')}`)
+    .returning(['p.id', 'p.user_id as userId', 'p.provider_type as type', 'p.failing_since as since', 'p.last_delivery_error as error'])
+    .returning(now.as('now')),
+);
+
+/** The providers of these users that work, with the time of their last message. */
+const selectWorking = prepare(({ userIds }: { userIds: number[] }) =>
+  db
+    .selectFrom('providers as p')
+    .select(['p.id', 'p.user_id as userId'])
+    .where('p.user_id', '=', sql<number>`any (${userIds}::bigint[])`)
+    .where('p.failing_since', 'is', null)
+    .orderBy(
+      sql`(select max(a.done_at) from alerts as a where a.user_id = p.user_id and a.provider_id = p.id and a.status = 'sent') desc nulls last, p.id`,
+    ),
+);
+
+export interface FailingProvider {
+  id: number;
+  userId: number;
+  /** How many other providers tell the user. */
+  told: number;
+}
+
+/** Tells users of providers that have been failing for an hour, by their other providers. Each time once. */
+export async function queueFailingNotices(query: Query): Promise<FailingProvider[]> {
+  const [failing] = await query(claimFailing({}));
+  if (failing.length === 0) return [];
+  const [working] = await query(selectWorking({ userIds: [...new Set(failing.map(({ userId }) => userId))] }));
+  const byUser = Map.groupBy(working, ({ userId }) => userId);
+  const recipients = failing.map((provider) => ({ provider, others: byUser.get(provider.userId)?.slice(0, maxTold) ?? [] }));
+  const notices = recipients.flatMap(({ provider, others }) => {
+    const event: StoredEvent = {
+      type: 'provider.failing',
+      timestamp: provider.now.toISOString(),
+      data: {
+        provider_id: provider.id,
+        provider_type: provider.type,
+        failing_since: (provider.since ?? provider.now).toISOString(),
+        last_delivery_error: provider.error,
+      },
+    };
+    return others.map(({ id }): Notice => ({ userId: provider.userId, providerId: id, event }));
+  });
+  await queueNotices(query, notices);
+  return recipients.map(({ provider: { id, userId }, others }) => ({ id, userId, told: others.length }));
+}
+
+/** Tells a user by the provider itself, once in the period of the limit, that alerts are not sent any more for some time. */
+export async function queueSuppressedNotice(
+  query: Query,
+  { id: providerId, userId, providerType }: Pick<Provider, 'id' | 'userId' | 'providerType'>,
+  reached: ReachedLimit,
+  time: Date,
+): Promise<void> {
+  if (!(await markAsTold(query, userId, reached))) return;
+  const { limit, secondsLeft } = reached;
+  const until = new Date(time.getTime() + secondsLeft * 1000).toISOString();
+  const event: StoredEvent = {
+    type: 'alerts.suppressed',
+    timestamp: time.toISOString(),
+    data: { provider_id: providerId, provider_type: providerType, limit, until },
+  };
+  await queueNotices(query, [{ userId, providerId, event }]);
+}
+
+/** Whether an event is about the delivery of alerts. Such a message is sent even if a limit is reached: each is sent once per period. */
+export function isNotice(type: EventType): boolean {
+  return type === 'provider.failing' || type === 'alerts.suppressed';
+}

@@ -1,0 +1,96 @@
+import { sql } from 'kysely';
+import { prepare } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { Channel } from '../channels/channel.ts';
+import type { ProviderEntity } from '../providers/provider.entity.ts';
+import type { AlertEntity } from './alert.entity.ts';
+
+/** After so many messages to people in so many seconds, those that follow are collected for some seconds, and become one message. */
+const burst = { messages: 5, seconds: 30, collectSeconds: 5 };
+/** A provider that fails is tried at least once a minute, because a new alert should not wait for the pauses of old ones. */
+const maxPauseSeconds = 60;
+/** After so many failures in a row it is the provider that fails, and not a message that the receiver does not like. */
+const failuresOfProvider = 3;
+
+const db = tables<typeof ProviderEntity | typeof AlertEntity>();
+const now = sql<Date>`app_now()`;
+
+const isInBurst = sql<boolean>`(burst_started_at > ${now} - ${sql.lit(burst.seconds)} * interval '1 second')`;
+const messagesInBurst = sql<number>`(case when ${isInBurst} then burst_messages else 0 end + 1)`;
+
+/** No attempt fails any more. */
+const healthy = { last_delivery_error: null, failing_since: null, failed_attempts: sql.lit(0), failing_told_at: null };
+
+const recordForPeople = prepare(({ id }: { id: number }) =>
+  db
+    .updateTable('providers')
+    .set({
+      ...healthy,
+      burst_started_at: sql`case when ${isInBurst} then burst_started_at else ${now} end`,
+      burst_messages: messagesInBurst,
+      next_message_at: sql`case when ${messagesInBurst} >= ${sql.lit(burst.messages)}
+        then ${now} + ${sql.lit(burst.collectSeconds)} * interval '1 second' end`,
+    })
+    .where('id', '=', id)
+    .returning(sql<boolean>`next_message_at is not null`.as('mustWait')),
+);
+
+const recordForPrograms = prepare(({ id }: { id: number }) =>
+  db
+    .updateTable('providers')
+    .set({ ...healthy, next_message_at: null })
+    .where('id', '=', id)
+    .where(sql<boolean>`(last_delivery_error is not null or next_message_at is not null)`)
+    .returning(sql<boolean>`false`.as('mustWait')),
+);
+
+/** Records that a provider has accepted a message. Returns whether it must wait before the next one. */
+export function recordSuccess({ id, audience }: { id: number } & Pick<Channel, 'audience'>) {
+  return audience === 'people' ? recordForPeople({ id }) : recordForPrograms({ id });
+}
+
+/** Records that an attempt has failed. `pauseSeconds`: how long the provider gets no message. */
+export const recordFailure = prepare((given: { id: number; reason: string; pauseSeconds: number }) =>
+  db
+    .updateTable('providers')
+    .set({
+      last_delivery_error: given.reason,
+      failing_since: sql`coalesce(failing_since, ${now})`,
+      failed_attempts: sql`failed_attempts + 1`,
+      next_message_at: sql`${now} + ${given.pauseSeconds}::float8 * interval '1 second'`,
+    })
+    .where('id', '=', given.id),
+);
+
+/** Records that a test has failed. It says nothing about the messages before. */
+export const recordFailedTest = prepare((given: { id: number; reason: string }) =>
+  db.updateTable('providers').set({ last_delivery_error: given.reason }).where('id', '=', given.id),
+);
+
+/** Ends the pause of a provider: its settings have changed, or a test was accepted. */
+export const endPause = prepare(({ id }: { id: number }) =>
+  db.updateTable('providers').set({ next_message_at: null }).where('id', '=', id).where('next_message_at', 'is not', null),
+);
+
+/** How long a provider gets no message after a failure: as long as it asked for, or longer with every failure in a row. */
+export function pauseSeconds(failedAttempts: number, requestedSeconds = 0): number {
+  return Math.max(requestedSeconds, Math.min(maxPauseSeconds, 2 ** Math.min(failedAttempts, 10)));
+}
+
+/** Whether the provider has failed, and not only a message. */
+export function hasFailed({ failedAttempts }: { failedAttempts: number }): boolean {
+  return failedAttempts >= failuresOfProvider;
+}
+
+/** Makes the alerts due that wait because their provider has failed. */
+export const retryNow = prepare(({ userId, providerId }: { userId: number; providerId: number }) =>
+  db
+    .updateTable('alerts')
+    .set({ next_attempt_at: now })
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', providerId)
+    .where('status', '=', sql.lit('queued'))
+    .where('next_attempt_at', '>', now)
+    .where('attempts', '>', sql.lit(0))
+    .where('lease_token', 'is', null),
+);
