@@ -13,7 +13,7 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a recovery overtakes the down alert that waits for its next attempt',
-      find: "(earlier.status = 'pending' or ",
+      find: "(earlier.status = 'queued' or ",
       replace: '(',
     },
     {
@@ -45,12 +45,12 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert that was leased to another process in the meantime is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n    .where('next_attempt_at', '>', now)",
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n    .where('next_attempt_at', '>', now)",
       replace: "    .where('id', '<>', token * 0)",
     },
     {
       title: 'an alert that was canceled while it waited for another one is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n",
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n",
       replace: "    .where('lease_token', '=', token)\n",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > pausing a monitor cancels its alerts'],
     },
@@ -77,8 +77,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of a canceled alert is sent',
-      find: "sql`down.status = 'failed' and",
-      replace: "sql`down.status = 'pending' and",
+      find: "sql`down.status = 'suppressed' and",
+      replace: "sql`down.status = 'queued' and",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts'],
     },
     {
@@ -151,9 +151,9 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
-      title: 'an alert over the limit stays pending',
-      find: 'if (reached) await query(markFailed({',
-      replace: 'if (reached && alert.id < 0) await query(markFailed({',
+      title: 'an alert over the limit stays queued',
+      find: 'if (reached) await query(markEnded({',
+      replace: 'if (reached && alert.id < 0) await query(markEnded({',
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
@@ -251,8 +251,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of an alert that failed before the pause is sent',
-      find: 'done_at: now, lease_token: null, last_error: failedBecause',
-      replace: 'done_at: now, last_error: failedBecause',
+      find: '    done_at: now,\n    lease_token: null,\n',
+      replace: '    done_at: now,\n',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
     },
     {
@@ -263,8 +263,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a canceled alert shows the error of an attempt that was running',
-      find: "case when status = 'pending' then",
-      replace: "case when status <> 'sent' then",
+      find: "case when status = 'queued' then ${reason}",
+      replace: "case when status <> 'sent' then ${reason}",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is not repeated'],
     },
     {
@@ -274,8 +274,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
-      find: '    lease_token: null,\n    last_error: failedBecause',
-      replace: '    last_error: failedBecause',
+      find: " second'`,\n    lease_token: null,\n",
+      replace: " second'`,\n",
     },
     {
       title: 'an alert that was sent keeps the error of an earlier attempt',
@@ -285,7 +285,7 @@ export const alertFaults: Fault[] = [
     {
       title: 'the recovery of an alert that was canceled before the shutdown is sent',
       find: "    .whereRef('a.lease_token', '=', 'r.token'),\n);",
-      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('pending')),\n);",
+      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('queued')),\n);",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > during a pause'],
     },
     {

@@ -212,13 +212,13 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/record-incidents.ts', tests: record }, [
     {
       title: 'a recovery is recorded without an alert',
-      find: 'resolved.map((incident) => ({ ...keysOf(incident), ...recoveredMessage(incident) })),',
-      replace: '[],',
+      find: "await incidentEvents(query, 'monitor.recovered', resolved)",
+      replace: "await incidentEvents(query, 'monitor.recovered', resolved.slice(0, 0))",
     },
     {
       title: 'a recovery opens a second alert of the kind down',
-      find: "    'recovered',\n",
-      replace: "    'down',\n",
+      find: "incidentEvents(query, 'monitor.recovered', resolved)",
+      replace: "incidentEvents(query, 'monitor.down', resolved)",
     },
     {
       title: 'the incident of a recovered monitor stays open',
