@@ -346,6 +346,52 @@ export const alertFaults: Fault[] = [
       replace: 'query(readCounts(given), readCounts(given))',
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/message-id.ts', tests: ['test/monitoring/alerts/message-id.test.ts'] }, [
+    {
+      title: 'two installations give the same Message-ID to different alerts',
+      find: '-${createdAt.getTime()}-${installationId}`',
+      replace: '-${createdAt.getTime()}-${installationId.slice(0, 0)}`',
+      tests: ['test/monitoring/alerts/message-id.test.ts > contains the id of the database'],
+    },
+    {
+      title: 'after a restored backup, other alerts have the Message-IDs of those before',
+      find: '-${createdAt.getTime()}-${installationId}`',
+      replace: '-${installationId}`',
+    },
+    {
+      title: 'a database that has an id cannot get it',
+      find: '    .onConflict((conflict) => conflict.doNothing()),\n',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/alert-events.ts', tests: ['test/monitoring/engine/record.test.ts > the event of an alert'] }, [
+    {
+      title: 'an event contains no incident',
+      find: 'incident: incidentView(incident) };',
+      replace: 'incident: null as never };',
+    },
+    {
+      title: 'an event contains the time of the incident as its own',
+      find: 'const event = { type, timestamp: now.toISOString(),',
+      replace: 'const event = { type, timestamp: (now && incident.startedAt).toISOString(),',
+    },
+    {
+      title: 'a recovery tells the last success before the outage',
+      find: "type === 'monitor.down' && lastGoodAt ?",
+      replace: 'lastGoodAt ?',
+    },
+    {
+      title: 'an outage does not tell the last success before it',
+      find: "type === 'monitor.down' && lastGoodAt ?",
+      replace: "type === 'monitor.recovered' && lastGoodAt ?",
+    },
+    {
+      title: 'an alert about a certificate is not about its monitor',
+      find: 'monitorId: monitor.id,\n    event: {',
+      replace: 'monitorId: 0,\n    event: {',
+      tests: ['test/monitoring/engine/tls-warnings.test.ts'],
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/alerts/choose-providers.ts', tests: ['test/monitoring/alerts/choose-providers.test.ts'] }, [
     {
       title: 'all channels share their slots',
