@@ -414,6 +414,20 @@ export const networkFaults: Fault[] = [
       replace: 'credentials.length >= 0 && (',
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/channels/channel.ts', tests: ['test/monitoring/alerts/deliveries.test.ts'] }, [
+    {
+      title: 'an alert that the operator prevents is not counted as misconfigured',
+      find: 'this.settings = settings;',
+      replace: 'this.settings = settings.slice(0, 0);',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > the operator has to correct'],
+    },
+    {
+      title: 'an alert whose channel is not configured is not counted as misconfigured',
+      find: 'settings: [setting],',
+      replace: 'settings: [],',
+      tests: ['test/monitoring/channels/sms.test.ts > the first missing setting'],
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/channels/redact.ts', tests: ['test/monitoring/channels/redact.test.ts'] }, [
     {
       title: 'an error shows a segment of the path of a webhook',
@@ -581,12 +595,12 @@ export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram-message.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
     {
       title: 'the name of a monitor is HTML in Telegram',
-      find: '`${sign} ${encode(title)}`',
+      find: '`${sign} ${encodeText(title)}`',
       replace: '`${sign} ${title}`',
     },
     {
       title: 'the cause of an outage is HTML in Telegram',
-      find: 'utcText(text, { now: at, encode })',
+      find: 'utcText(text, { now: at, encode: encodeText })',
       replace: 'utcText(text, { now: at })',
     },
     {
@@ -595,8 +609,13 @@ export const networkFaults: Fault[] = [
       replace: '<a href="${url}">',
     },
     {
+      title: 'the name of a monitor notifies somebody in Telegram',
+      find: "text.replace(/@(?=\\w)/g, '@\\u2060')",
+      replace: 'text',
+    },
+    {
       title: 'the name of the installation is HTML in Telegram',
-      find: '...others, encode(installation)]',
+      find: '...others, encodeText(installation)]',
       replace: '...others, installation]',
     },
   ]),
