@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import RunRecorder from '../support/run-record.ts';
 
-// Tests the docs in a real browser. They are not part of `npm test`, which requires only npm.
+// Tests the docs and the mails in a real browser. They are not part of `npm test`, which requires only npm.
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),

@@ -319,6 +319,8 @@ test('the columns that are read by default contain no hash, and nothing that onl
         'firstFailedAt',
         'firstCause',
         'firstStatusCode',
+        'lastGoodAt',
+        'lastGoodMs',
         'searchedName',
         'searchedUrl',
         'claimedBytes',

@@ -22,6 +22,7 @@ export const required: { needs: string; file: string; title: string }[] = [
   { needs: 'PostgreSQL', file: 'test/monitoring/engine/killed-worker.test.ts', title: 'killed workers' },
   { needs: 'Redis', file: 'test/limits/redis-limiters.test.ts', title: 'on Redis' },
   { needs: 'Chromium', file: 'test/browser/docs.browser.ts', title: '' },
+  { needs: 'Chromium', file: 'test/browser/mails.browser.ts', title: '' },
   { needs: 'Chromium, curl and Python', file: 'test/browser/samples.browser.ts', title: '' },
   { needs: 'Patroni, etcd and HAProxy', file: 'test/operations/failover.test.ts', title: 'two serving processes' },
   { needs: 'Prometheus', file: 'test/operations/stopped-checks.test.ts', title: 'one serving process and one worker' },

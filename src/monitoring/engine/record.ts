@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
@@ -77,8 +77,9 @@ const nextCheckAt = sql`case when m.grace_seconds is not null
   then coalesce(${endOfMaintenance}, case when r.status = 'down' and r.failures = 0 then app_now() end)
   else ${nextTurn(sql`case when r.status = 'down' then ${atMostAMinute} else m.interval_seconds end`)} end`;
 
-/** Whether the check before has succeeded. Later failures keep what is known of it. */
-const isFirstFailure = sql<boolean>`(r.cause is not null and m.last_error is null and m.status = 'up')`;
+/** The last success. Of a monitor that is pending none is known: an earlier one may be that of another target. */
+export const lastGood = <Value>(ofThis: RawBuilder<Value>, before: RawBuilder<Value>) =>
+  sql<Value | null>`case when r.cause is null then ${ofThis} when m.status <> 'pending' then ${before} end`;
 
 const updateMonitors = prepare((given: { results: string }) =>
   db
@@ -110,8 +111,8 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then ${checkedAt} else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,
-      last_good_at: sql`case when ${isFirstFailure} then m.last_checked_at else m.last_good_at end`,
-      last_good_ms: sql`case when ${isFirstFailure} then m.last_response_time_ms else m.last_good_ms end`,
+      last_good_at: lastGood(lastCheckedAt, sql<Date | null>`m.last_good_at`),
+      last_good_ms: lastGood(sql<number | null>`r.ms`, sql<number | null>`m.last_good_ms`),
       next_check_at: sql`case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end`,
     })
     .whereRef('m.id', '=', 'r.id')

@@ -3,7 +3,7 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { CheckResult } from '../checks/check.ts';
-import { updateCheckHours } from '../engine/record.ts';
+import { lastGood, updateCheckHours } from '../engine/record.ts';
 import { openIncidents, resolveIncidents } from '../engine/record-incidents.ts';
 import { endOfMaintenance, nextPeriod } from '../engine/schedule.ts';
 import { type CheckState, type Transition, transition } from '../engine/transition.ts';
@@ -51,7 +51,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_failed_at: sql`case when r.failures = 0 then null when r.failures = 1 then app_now() else m.first_failed_at end`,
       first_cause: sql`case when r.failures = 0 then null when r.failures = 1 then r.cause else m.first_cause end`,
       first_status_code: null,
-      last_good_at: sql`case when r.cause is not null and m.last_error is null and m.status = 'up' then m.last_checked_at else m.last_good_at end`,
+      last_good_at: lastGood(sql<Date>`app_now()`, sql<Date>`m.last_good_at`),
       last_good_ms: null,
       next_check_at: sql`case when r.status = 'down' then ${endOfMaintenance} else ${nextPeriod} end`,
     })

@@ -53,7 +53,7 @@ export const MonitorEntity = defineEntity({
     firstFailedAt: p.datetime(3).nullable().lazy(),
     firstCause: p.text().nullable().lazy(),
     firstStatusCode: p.integer().nullable().lazy(),
-    /** The last response before the failures, if the monitor was up. */
+    /** The last success, unless the monitor was reset since. */
     lastGoodAt: p.datetime(3).nullable().lazy(),
     lastGoodMs: p.integer().nullable().lazy(),
     /** What a search compares. */

@@ -29,19 +29,19 @@ test.runIf(process.env.TEST_DATABASE_URL)(
       await receivers.close();
     });
 
-    const queueFor = async (user: TestUser, body: string) => {
+    const queueFor = async (user: TestUser, name: string) => {
       const monitor = await createMonitor(user, { is_active: false });
       const { body: provider } = await user.api.post('/api/providers', { json: receivers.providers.slack });
-      const alert = { monitorId: monitor.id, providerId: provider.data.id, count: 1, body };
+      const alert = { monitorId: monitor.id, providerId: provider.data.id, count: 1, name };
       await service.database.asEngine((em) => queueAlerts(em, alert));
     };
     const first = await service.createUser();
     await queueForNewUsers(service.database, 1200);
     await queueFor(await service.createUser(), 'of the last user');
-    await expect.poll(() => receivers.received().slack, { timeout: 8000 }).toEqual(['of the last user']);
+    await expect.poll(() => receivers.names().slack, { timeout: 8000 }).toEqual(['of the last user']);
     // The search has passed the first user by now, and must begin again.
     await queueFor(first, 'of the first user');
-    await expect.poll(() => receivers.received().slack, { timeout: 8000 }).toEqual(['of the last user', 'of the first user']);
+    await expect.poll(() => receivers.names().slack, { timeout: 8000 }).toEqual(['of the last user', 'of the first user']);
     expect(connections.size).toBeGreaterThan(0);
   },
 );

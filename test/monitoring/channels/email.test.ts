@@ -48,6 +48,13 @@ async function failureOf(delivery: Promise<void>): Promise<DeliveryFailed> {
   return error as DeliveryFailed;
 }
 
+/** The texts of an HTML mail in their order. */
+function shownLines(html: string): string[] {
+  const [, body = ''] = html.split('<body');
+  const texts = `<body${body}`.split(/<[^>]*>/).map((text) => text.trim());
+  return texts.filter((text) => text !== '');
+}
+
 describe('mail', () => {
   test('has one recipient, a text and an HTML part, and the same Message-ID in every attempt', async () => {
     const server = await mailServer();
@@ -64,9 +71,79 @@ describe('mail', () => {
     expect(retry?.parsed.messageId).toBe(parsed.messageId);
     expect(parsed.headers.get('auto-submitted')).toBe('auto-generated');
     expect(parsed.inReplyTo).toBeUndefined();
-    expect(parsed.text).toContain('❌ Down: Checkout API\n503 Service Unavailable, expected 2xx\n');
-    expect(parsed.html).toContain('<bdi>Checkout API</bdi>');
     expect(raw).toMatch(/^Content-Type: multipart\/alternative/m);
+  });
+
+  test('says the same in both parts: what has happened, what is known of it, and why the recipient gets it', async () => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`);
+    const { parsed } = server.mails[0] ?? expect.fail();
+    const url = 'https://api.northwind.example/v2/checkout/health';
+    const facts = [
+      ['Since', 'Sun 15 Nov, 01:41:07 UTC'],
+      ['Confirmed', 'Sun 15 Nov, 01:41:17 UTC, 3 failed checks in a row'],
+      ['Last good', 'Sun 15 Nov, 01:40:07 UTC, 614 ms'],
+      ['Address', url],
+    ];
+    const reason = ['You get this because “ops@example.com” is assigned to this monitor.', 'Sitekeeper · incident 4012'];
+    expect(parsed.text?.split('\n')).toEqual([
+      '❌ Down: Checkout API',
+      '503 Service Unavailable, expected 2xx',
+      '',
+      ...facts.map((fact) => fact.join(': ')),
+      '',
+      `Open the site: ${url}`,
+      '',
+      ...reason,
+    ]);
+    const shown = shownLines(parsed.html || '');
+    expect(shown).toEqual([
+      'Since Sun 15 Nov, 01:41:07 UTC · last good 614 ms · api.northwind.example',
+      '✕',
+      'Down',
+      'Checkout API',
+      '503 Service Unavailable, expected 2xx',
+      ...facts.flat(),
+      'Open the site',
+      ...reason,
+    ]);
+    expect(parsed.html).toContain(`<a class="link" href="${url}"`);
+    expect(parsed.html).toContain(`<a class="button" href="${url}"`);
+  });
+
+  test('shows what users enter as text, and no address ends its link', async () => {
+    const server = await mailServer();
+    const event = sampleEvent({ name: '<img src=x onerror=alert(1)>', cause: 'the body contains "<b>&amp;"' });
+    if (event.type !== 'monitor.down') expect.fail();
+    event.data.monitor.url = `https://shop.example/"><script>'`;
+    await send(`smtp://${server.host}`, "o'hara&co@example.com", messageOf(event));
+    const html = server.mails[0]?.parsed.html || '';
+    expect(html).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt;</bdi>');
+    expect(html).toContain('<title>Down: &lt;img src=x onerror=alert(1)&gt; (the body contains &quot;&lt;b&gt;&amp;amp;&quot;)</title>');
+    expect(html.match(/<(?:img|script|b)\b/)).toBeNull();
+    expect(html.match(/href="[^"]*"/g)).toEqual(Array(2).fill('href="https://shop.example/&quot;&gt;&lt;script&gt;&#39;"'));
+    expect(html).toContain('“o&#39;hara&amp;co@example.com”');
+  });
+
+  test('has a subject of at most 200 characters, and shows as much of an address, which its link has in full', async () => {
+    const server = await mailServer();
+    const event = sampleEvent({ cause: `the body contains "${'x'.repeat(900)}"` });
+    if (event.type !== 'monitor.down') expect.fail();
+    const url = `https://shop.example/${'a'.repeat(1900)}`;
+    event.data.monitor.url = url;
+    await send(`smtp://${server.host}`, 'ops@example.com', messageOf(event));
+    const { subject, html } = server.mails[0]?.parsed ?? expect.fail();
+    expect(subject).toMatch(/^Down: Checkout API \(the body contains "x+…$/);
+    expect(subject).toHaveLength(200);
+    expect(html).toContain(`href="${url}" style="color:#0f766e">${url.slice(0, 199)}…</a>`);
+  });
+
+  test('of an installation with a name says so', async () => {
+    const server = await mailServer();
+    const { delivery } = readConfig({ SMTP_URL: `smtp://${server.host}`, MAIL_FROM: from, INSTALLATION_NAME: 'Northwind operations' });
+    const { email } = createChannels(delivery, { allow: [] });
+    await email.send({ recipient_email: 'ops@example.com' }, messageOf(sampleEvent({ type: 'monitor.recovered' })));
+    expect(server.mails[0]?.parsed.text).toContain('\nNorthwind operations · Sitekeeper · incident 4012');
   });
 
   test('about a recovery replies to the one about the outage', async () => {

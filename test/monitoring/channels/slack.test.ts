@@ -36,7 +36,7 @@ describe('message', () => {
       mrkdwn: true,
       unfurl_links: false,
       unfurl_media: false,
-      attachments: [{ color: '#d1372a', blocks: [{ type: 'context', elements: [{ type: 'mrkdwn', text: context }] }] }],
+      attachments: [{ color: '#d1372a', blocks: [{ type: 'context', elements: [{ type: 'mrkdwn', verbatim: true, text: context }] }] }],
     });
   });
 

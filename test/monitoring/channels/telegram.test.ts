@@ -46,6 +46,11 @@ test('a text cannot contain markup, and a URL cannot end its link', async () => 
   expect(sentBody().text).toContain('<a href="https://shop.example/&quot;&gt;&lt;b&gt;x">shop.example</a>');
 });
 
+test('a text mentions nobody', async () => {
+  await send(messageOf(sampleEvent({ name: 'Shop @durov @', cause: 'the body contains "@durov"' })));
+  expect(sentBody().text).toMatch(/^<b>❌ Down: Shop @\u2060durov @<\/b>\nthe body contains &quot;@\u2060durov&quot;\n/);
+});
+
 test('sends the test message', async () => {
   await send(testMessage({ userId: 1, now: new Date() }));
   expect(sentBody().text).toMatch(/^🔔 Test notification /);

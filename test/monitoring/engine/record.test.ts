@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check.ts';
 import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
+import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 import { claimOf, createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
@@ -252,6 +253,69 @@ test('stores the time to a failing response, and null if there was no response',
     ),
   );
   expect(hours).toEqual([{ total_ms: 0, min_ms: null, max_ms: null }]);
+});
+
+describe('the event of an alert', () => {
+  const check = async (result: CheckResult) => record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result })));
+  const goDown = async () => {
+    for (let count = 0; count < 3; count++) await check({ ...failure, responseTimeMs: 70 });
+  };
+  const events = async () => {
+    const alerts = await database.asUser(user.id, (em) => em.execute<{ payload: StoredEvent }[]>('select payload from alerts order by id'));
+    return alerts.map(({ payload }) => payload);
+  };
+
+  async function createAssigned() {
+    const monitor = await createMonitor(user);
+    const provider = await createProvider(user);
+    await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: provider.id } });
+    return monitor;
+  }
+
+  test('contains the monitor and the incident as lists show them, and when it has happened', async () => {
+    const { path } = await createAssigned();
+    const read = async () => {
+      const [monitors, incidents] = await Promise.all([user.api.get('/api/monitors'), user.api.get(`${path}/incidents`)]);
+      return { monitor: monitors.body.data[0], incident: incidents.body.data[0] };
+    };
+    await goDown();
+    const [[down], { monitor, incident: opened }] = [await events(), await read()];
+    expect(monitor).toMatchObject({ status: 'down', last_error: 'HTTP 503', last_response_time_ms: 70 });
+    expect(opened).toMatchObject({ status: 'open', cause: 'HTTP 503', status_code: 503, resolved_at: null });
+    expect(down).toMatchObject({ type: 'monitor.down', data: { monitor, incident: opened } });
+    await check({ up: true, responseTimeMs: 30 });
+    const [[, recovered], { incident: resolved, ...now }] = [await events(), await read()];
+    expect(now.monitor).toMatchObject({ status: 'up', last_response_time_ms: 30 });
+    expect(resolved).toMatchObject({ status: 'resolved', resolved_at: expect.any(String) });
+    expect(recovered).toMatchObject({ type: 'monitor.recovered', data: { monitor: now.monitor, incident: resolved } });
+    expect(Date.parse(recovered?.timestamp ?? '')).toBeGreaterThanOrEqual(Date.parse(resolved.resolved_at));
+    expect(Date.parse(down?.timestamp ?? '')).toBeGreaterThanOrEqual(Date.parse(opened.started_at));
+  });
+
+  test('contains the last success before the failures', async () => {
+    const { path } = await createAssigned();
+    await check({ up: true, responseTimeMs: 20 });
+    await check({ up: true, responseTimeMs: 40 });
+    const { last_checked_at } = (await user.api.get(path)).body.data;
+    // What hides the result of a check does not hide that it succeeded.
+    await database.asEngine((em) => em.execute(`update monitors set last_error = 'not checked: no memory'`, [], 'run'));
+    await goDown();
+    await check({ up: true, responseTimeMs: 50 });
+    expect((await events()).map(({ lastGood }) => lastGood)).toEqual([{ at: last_checked_at, ms: 40 }, null]);
+  });
+
+  test('contains no success if there was none, or if it was that of another target', async () => {
+    const { path } = await createAssigned();
+    await goDown();
+    await check({ up: true, responseTimeMs: 20 });
+    expect((await user.api.put(path, { json: { url: 'https://other.example/' } })).status).toBe(200);
+    await goDown();
+    expect((await events()).map(({ type, lastGood }) => [type, lastGood])).toEqual([
+      ['monitor.down', null],
+      ['monitor.recovered', null],
+      ['monitor.down', null],
+    ]);
+  });
 });
 
 test('a flapping target opens and resolves one incident, with two alerts, per confirmed failure', async () => {

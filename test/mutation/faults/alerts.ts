@@ -13,7 +13,7 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a recovery overtakes the down alert that waits for its next attempt',
-      find: "(earlier.status = 'pending' or ",
+      find: "(earlier.status = 'queued' or ",
       replace: '(',
     },
     {
@@ -45,12 +45,12 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert that was leased to another process in the meantime is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n    .where('next_attempt_at', '>', now)",
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n    .where('next_attempt_at', '>', now)",
       replace: "    .where('id', '<>', token * 0)",
     },
     {
       title: 'an alert that was canceled while it waited for another one is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', pending)\n",
+      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n",
       replace: "    .where('lease_token', '=', token)\n",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > pausing a monitor cancels its alerts'],
     },
@@ -77,8 +77,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of a canceled alert is sent',
-      find: "sql`down.status = 'failed' and",
-      replace: "sql`down.status = 'pending' and",
+      find: "sql`down.status = 'suppressed' and",
+      replace: "sql`down.status = 'queued' and",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts'],
     },
     {
@@ -151,9 +151,9 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
-      title: 'an alert over the limit stays pending',
-      find: 'if (reached) await query(markFailed({',
-      replace: 'if (reached && alert.id < 0) await query(markFailed({',
+      title: 'an alert over the limit stays queued',
+      find: 'if (reached) await query(markEnded({',
+      replace: 'if (reached && alert.id < 0) await query(markEnded({',
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
@@ -251,8 +251,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of an alert that failed before the pause is sent',
-      find: 'done_at: now, lease_token: null, last_error: failedBecause',
-      replace: 'done_at: now, last_error: failedBecause',
+      find: '    done_at: now,\n    lease_token: null,\n',
+      replace: '    done_at: now,\n',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
     },
     {
@@ -263,8 +263,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a canceled alert shows the error of an attempt that was running',
-      find: "case when status = 'pending' then",
-      replace: "case when status <> 'sent' then",
+      find: "case when status = 'queued' then ${reason}",
+      replace: "case when status <> 'sent' then ${reason}",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is not repeated'],
     },
     {
@@ -274,8 +274,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
-      find: '    lease_token: null,\n    last_error: failedBecause',
-      replace: '    last_error: failedBecause',
+      find: " second'`,\n    lease_token: null,\n",
+      replace: " second'`,\n",
     },
     {
       title: 'an alert that was sent keeps the error of an earlier attempt',
@@ -285,7 +285,7 @@ export const alertFaults: Fault[] = [
     {
       title: 'the recovery of an alert that was canceled before the shutdown is sent',
       find: "    .whereRef('a.lease_token', '=', 'r.token'),\n);",
-      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('pending')),\n);",
+      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('queued')),\n);",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > during a pause'],
     },
     {
@@ -344,6 +344,52 @@ export const alertFaults: Fault[] = [
       title: 'two messages that are counted at the same time are both the last one that is allowed',
       find: 'query(lockUser({ userId }), readCounts(given))',
       replace: 'query(readCounts(given), readCounts(given))',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/message-id.ts', tests: ['test/monitoring/alerts/message-id.test.ts'] }, [
+    {
+      title: 'two installations give the same Message-ID to different alerts',
+      find: '-${createdAt.getTime()}-${installationId}`',
+      replace: '-${createdAt.getTime()}-${installationId.slice(0, 0)}`',
+      tests: ['test/monitoring/alerts/message-id.test.ts > contains the id of the database'],
+    },
+    {
+      title: 'after a restored backup, other alerts have the Message-IDs of those before',
+      find: '-${createdAt.getTime()}-${installationId}`',
+      replace: '-${installationId}`',
+    },
+    {
+      title: 'a database that has an id cannot get it',
+      find: '    .onConflict((conflict) => conflict.doNothing()),\n',
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/alert-events.ts', tests: ['test/monitoring/engine/record.test.ts > the event of an alert'] }, [
+    {
+      title: 'an event contains no incident',
+      find: 'incident: incidentView(incident) };',
+      replace: 'incident: null as never };',
+    },
+    {
+      title: 'an event contains the time of the incident as its own',
+      find: 'const event = { type, timestamp: now.toISOString(),',
+      replace: 'const event = { type, timestamp: (now && incident.startedAt).toISOString(),',
+    },
+    {
+      title: 'a recovery tells the last success before the outage',
+      find: "type === 'monitor.down' && lastGoodAt ?",
+      replace: 'lastGoodAt ?',
+    },
+    {
+      title: 'an outage does not tell the last success before it',
+      find: "type === 'monitor.down' && lastGoodAt ?",
+      replace: "type === 'monitor.recovered' && lastGoodAt ?",
+    },
+    {
+      title: 'an alert about a certificate is not about its monitor',
+      find: 'monitorId: monitor.id,\n    event: {',
+      replace: 'monitorId: 0,\n    event: {',
+      tests: ['test/monitoring/engine/tls-warnings.test.ts'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/choose-providers.ts', tests: ['test/monitoring/alerts/choose-providers.test.ts'] }, [

@@ -173,6 +173,21 @@ export const engineFaults: Fault[] = [
       replace: 'else r.code end`',
     },
     {
+      title: 'the time of the last success is that of the last failure',
+      find: 'when r.cause is null then ${ofThis} when',
+      replace: 'when true then ${ofThis} when',
+    },
+    {
+      title: 'an alert tells the last success of another target',
+      find: "${ofThis} when m.status <> 'pending' then ${before} end`",
+      replace: '${ofThis} else ${before} end`',
+    },
+    {
+      title: 'the response time of the last success is that of the last failure',
+      find: 'lastGood(sql<number | null>`r.ms`, ',
+      replace: 'lastGood(sql<number | null>`m.last_response_time_ms`, ',
+    },
+    {
       title: 'last_checked_at is when the result was recorded, not when the check began',
       find: "const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;",
       replace: 'const checkedAt = sql<Date>`app_now()`;',
@@ -212,13 +227,13 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/record-incidents.ts', tests: record }, [
     {
       title: 'a recovery is recorded without an alert',
-      find: 'resolved.map((incident) => ({ ...keysOf(incident), ...recoveredMessage(incident) })),',
-      replace: '[],',
+      find: "await incidentEvents(query, 'monitor.recovered', resolved)",
+      replace: "await incidentEvents(query, 'monitor.recovered', resolved.slice(0, 0))",
     },
     {
       title: 'a recovery opens a second alert of the kind down',
-      find: "    'recovered',\n",
-      replace: "    'down',\n",
+      find: "incidentEvents(query, 'monitor.recovered', resolved)",
+      replace: "incidentEvents(query, 'monitor.down', resolved)",
     },
     {
       title: 'the incident of a recovered monitor stays open',

@@ -390,6 +390,43 @@ export const networkFaults: Fault[] = [
       find: 'const maxRetryAfterSeconds = 24 * 60 * 60;',
       replace: 'const maxRetryAfterSeconds = 1e9;',
     },
+    {
+      title: 'a login that the SMS service rejects is not counted as a wrong setting',
+      find: '      settings: credentials,\n',
+      replace: '',
+      tests: ['test/monitoring/channels/sms.test.ts'],
+    },
+    {
+      title: 'alerts are given up when the SMS service rejects the login of the operator',
+      find: 'if (credentials.length > 0 && (status === 401 || status === 403)) {',
+      replace: 'if (credentials.length > 0 && status === 0) {',
+      tests: ['test/monitoring/channels/sms.test.ts'],
+    },
+    {
+      title: 'users see what was wrong with the login of the operator',
+      find: 'rejected the login of this service with status ${status}.`',
+      replace: 'rejected the login of this service with status ${status}${suffix}.`',
+      tests: ['test/monitoring/channels/sms.test.ts'],
+    },
+    {
+      title: 'a revoked token of a user counts as a wrong setting of the operator',
+      find: 'credentials.length > 0 && (',
+      replace: 'credentials.length >= 0 && (',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/channel.ts', tests: ['test/monitoring/alerts/deliveries.test.ts'] }, [
+    {
+      title: 'an alert that the operator prevents is not counted as misconfigured',
+      find: 'this.settings = settings;',
+      replace: 'this.settings = settings.slice(0, 0);',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > the operator has to correct'],
+    },
+    {
+      title: 'an alert whose channel is not configured is not counted as misconfigured',
+      find: 'settings: [setting],',
+      replace: 'settings: [],',
+      tests: ['test/monitoring/channels/sms.test.ts > the first missing setting'],
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/redact.ts', tests: ['test/monitoring/channels/redact.test.ts'] }, [
     {
@@ -424,11 +461,6 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/slack/slack.channel.ts', tests: ['test/monitoring/channels/slack.test.ts'] }, [
     {
-      title: 'a monitor name can notify everybody in a channel',
-      find: 'text: text.replace(/[&<>]/g, (character) => entities[character] ?? character),',
-      replace: 'text: text.replace(/[&]/g, (character) => entities[character] ?? character),',
-    },
-    {
       title: 'a webhook on a host that the operator has removed is still used',
       find: 'if (error) throw',
       replace: "if (error === '') throw",
@@ -437,12 +469,214 @@ export const networkFaults: Fault[] = [
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/email/email.channel.ts', tests: ['test/monitoring/channels/email.test.ts'] }, [
     { title: 'an address can add recipients', find: 'if (!isSingleAddress(recipient)) throw', replace: 'if (!recipient) throw' },
-    { title: 'the name of a monitor is HTML in mails', find: 'escapeHtml(text)\n', replace: 'String(text ?? escapeHtml)\n' },
     { title: 'a rejected login is a permanent failure', find: "responseCode >= 500 && code !== 'EAUTH'", replace: 'responseCode >= 500' },
     {
       title: 'out-of-office replies come back',
       find: "    headers: { 'Auto-Submitted': 'auto-generated' }, // Prevents out-of-office replies.\n",
       replace: '',
     },
+    {
+      title: 'a mail about a recovery does not reply to the one about the outage',
+      find: '...(continues !== undefined && { inReplyTo: idOf(continues), references: idOf(continues) }),',
+      replace: '',
+    },
+    {
+      title: 'mail programs that look at the references do not show a recovery below its outage',
+      find: ', references: idOf(continues) }',
+      replace: ' }',
+    },
+    {
+      title: 'an id can end the Message-ID',
+      find: "message.replace(/[^\\w.-]/g, '-')",
+      replace: 'message',
+    },
+    {
+      title: 'a login that the mail server rejects is not counted as a wrong setting',
+      find: "settings: code === 'EAUTH' ? ['SMTP_URL'] : [],",
+      replace: 'settings: [],',
+    },
+    {
+      title: 'mails do not name their incident',
+      find: 'event.data.incident?.id : undefined',
+      replace: 'undefined : undefined',
+    },
   ]),
+  ...faultsIn({ file: 'src/monitoring/channels/email/email-message.ts', tests: ['test/monitoring/channels/email.test.ts'] }, [
+    { title: 'the name of a monitor is HTML in mails', find: '<bdi>${escapeHtml(heading)}</bdi>', replace: '<bdi>${heading}</bdi>' },
+    {
+      title: 'the cause of an outage is HTML in mails',
+      find: '=> escapeHtml(show(text));',
+      replace: '=> show(text);',
+    },
+    {
+      title: 'the subject of a mail is HTML in its title',
+      find: '<title>${escapeHtml(subject)}</title>',
+      replace: '<title>${subject}</title>',
+    },
+    {
+      title: 'the address of a monitor can end the link in a mail',
+      find: '<a class="link" href="${escapeHtml(url)}"',
+      replace: '<a class="link" href="${url}"',
+    },
+    {
+      title: 'the address of a monitor can end the button in a mail',
+      find: '<a class="button" href="${escapeHtml(url)}"',
+      replace: '<a class="button" href="${url}"',
+    },
+    {
+      title: 'the recipient is HTML in mails',
+      find: '${footerLines(mail).map(escapeHtml)',
+      replace: '${footerLines(mail)',
+    },
+    {
+      title: 'a mail does not say why its recipient gets it',
+      find: 'name === null ? [] : [`You get this',
+      replace: 'name !== null ? [] : [`You get this',
+    },
+    {
+      title: 'a name can be decoded as an encoded word in a subject',
+      find: "    .replaceAll('=?', '= ?')\n",
+      replace: '',
+    },
+    {
+      title: 'the subject of a mail can have more than 1,000 characters',
+      find: 'const maxSubjectLength = 200;',
+      replace: 'const maxSubjectLength = 2000;',
+    },
+    {
+      title: 'a mail shows an address of 2,000 characters',
+      find: 'const maxAddressLength = 200;',
+      replace: 'const maxAddressLength = 2000;',
+    },
+    {
+      title: 'mails have times without seconds',
+      find: ', withSeconds: true',
+      replace: '',
+    },
+    {
+      title: 'mails do not name the installation',
+      find: "installation === 'Sitekeeper' ? [] : [installation]",
+      replace: '[]',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/slack/slack-message.ts', tests: ['test/monitoring/channels/slack.test.ts'] }, [
+    {
+      title: 'a monitor name can notify everybody in a channel',
+      find: 'return text.replace(/[&<>]/g, (character) => entities[character] ?? character);',
+      replace: 'return text.replace(/[&]/g, (character) => entities[character] ?? character);',
+    },
+    {
+      title: 'a cause can notify everybody in a channel',
+      find: '(time) => localTime(time, at), encode)',
+      replace: '(time) => localTime(time, at), encode && String)',
+    },
+    {
+      title: 'a URL can end its link in Slack and mention somebody after it',
+      find: 'url.replace(/[|<>\\s]/g, encodeURIComponent)',
+      replace: 'url',
+    },
+    {
+      title: 'names format messages in Slack',
+      find: "!/[*_~`]/.test([title, ...line, ...list].join(''))",
+      replace: "[title, ...line, ...list].join('') !== ''",
+    },
+    { title: 'Slack makes mentions of what it finds in a cause', find: ' verbatim: true,', replace: '' },
+    {
+      title: 'Slack loads the site that is down',
+      find: 'unfurl_links: false,\n    unfurl_media',
+      replace: 'unfurl_links: true as false,\n    unfurl_media',
+    },
+    {
+      title: 'Slack shows times in milliseconds as dates in the far future',
+      find: 'Math.floor(time.getTime() / 1000)',
+      replace: 'Math.floor(time.getTime())',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram-message.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
+    {
+      title: 'the name of a monitor is HTML in Telegram',
+      find: '`${sign} ${encodeText(title)}`',
+      replace: '`${sign} ${title}`',
+    },
+    {
+      title: 'the cause of an outage is HTML in Telegram',
+      find: 'utcText(text, { now: at, encode: encodeText })',
+      replace: 'utcText(text, { now: at })',
+    },
+    {
+      title: 'a URL can end its link in Telegram',
+      find: '<a href="${encode(url)}">',
+      replace: '<a href="${url}">',
+    },
+    {
+      title: 'the name of a monitor notifies somebody in Telegram',
+      find: "text.replace(/@(?=\\w)/g, '@\\u2060')",
+      replace: 'text',
+    },
+    {
+      title: 'the name of the installation is HTML in Telegram',
+      find: '...others, encodeText(installation)]',
+      replace: '...others, installation]',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram.channel.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
+    {
+      title: 'Telegram shows the markup of messages',
+      find: "        parse_mode: 'HTML',\n",
+      replace: '',
+    },
+    {
+      title: 'Telegram loads the site that is down',
+      find: 'is_disabled: true',
+      replace: 'is_disabled: false',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/channels/sms/sms-message.ts', tests: ['test/monitoring/channels/sms/sms-message.test.ts'] }, [
+    {
+      title: 'an SMS that is too long loses the end of the name before the path of the address',
+      find: 'return [full, withHost, withShortName,',
+      replace: 'return [full, { ...withShortName, address: full.address }, withHost, withShortName,',
+    },
+    {
+      title: 'an SMS that is too long loses the host before the end of the name',
+      find: 'return [full, withHost, withShortName,',
+      replace: "return [full, withHost, { ...full, address: '' }, withShortName,",
+    },
+    {
+      title: 'an SMS that is too long loses the times before the host',
+      find: 'return [full, withHost, withShortName,',
+      replace: 'return [full, withHost, withShortName, { ...withShortName, hasClock: false },',
+    },
+    {
+      title: 'an SMS with a name that GSM lacks loses the times before the address',
+      find: "return [full, { ...full, address: '' },",
+      replace: "return [full, { ...full, hasClock: false }, { ...full, address: '' },",
+    },
+    {
+      title: 'an SMS with a name that GSM lacks is cut within a visible character',
+      find: "const text = asOneSegment(minimal(truncate(name, length, '..')));",
+      replace: 'const text = asOneSegment(minimal(`${name.slice(0, length - 2)}..`));',
+    },
+    {
+      title: 'the cause in an SMS is that of the whole message, however long it is',
+      find: 'const cause = shortCause(incident.cause);',
+      replace: "const cause = incident.cause || shortCause('');",
+    },
+  ]),
+  ...faultsIn(
+    { file: 'src/monitoring/messages/text.ts', tests: ['test/monitoring/messages/text.test.ts', 'test/monitoring/channels/email.test.ts'] },
+    [
+      {
+        title: 'a name can turn the direction of the text after it in a subject',
+        find: '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069',
+        replace: '',
+        tests: ['test/monitoring/channels/email.test.ts > has a subject without characters that change the direction'],
+      },
+      {
+        title: 'a name can begin a new line in a message',
+        find: 'replace(/[\\s\\p{Cc}]+/gu',
+        replace: 'replace(/[ ]+/gu',
+      },
+    ],
+  ),
 ];

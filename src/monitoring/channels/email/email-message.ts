@@ -1,6 +1,7 @@
 import escapeHtml from 'escape-html';
 import type { Content, Fact, Link, Tone } from '../../messages/content.ts';
 import { type Text, utcText } from '../../messages/text.ts';
+import { truncate } from '../redact.ts';
 
 interface MailText {
   subject: string;
@@ -28,12 +29,15 @@ export function mailText(content: Content, circumstances: Circumstances): MailTe
   return { subject: safeSubject(content.subject), text: textPart(mail), html: htmlPart(mail) };
 }
 
+const maxSubjectLength = 200;
+
 /** A header ends at a line break, and mail programs decode what looks like an encoded word. */
 function safeSubject(subject: string): string {
-  return subject
+  const safe = subject
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .replaceAll('=?', '= ?')
     .trim();
+  return truncate(safe, maxSubjectLength, '…');
 }
 
 function textPart(mail: Mail): string {
@@ -137,8 +141,8 @@ ${name === null ? '' : `<div class="state" style="font-size:14px;line-height:20p
 <div class="ink" style="margin-top:4px;font-size:15px;line-height:22px;color:#1b2327;word-break:break-word">${[shown(line), ...list.map(escapeHtml)].filter((text) => text !== '').join('<br>\n')}</div>
 </td></tr></table>
 </td></tr>
-${facts.length + links.length === 0 ? '' : `<tr><td class="inset" style="padding:8px 28px 24px">\n${factRows(facts, shown)}${buttons(links)}</td></tr>\n`}</table>
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px"><tr><td class="quiet inset" style="padding:12px 28px;font-size:12px;line-height:18px;color:#56646b">
+${facts.length + links.length === 0 ? '' : `<tr><td class="inset" style="padding:8px 28px 24px">\n${factRows(facts, show)}${buttons(links)}</td></tr>\n`}</table>
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px"><tr><td class="quiet inset" style="padding:12px 28px;font-size:12px;line-height:18px;color:#56646b;word-break:break-word">
 ${footerLines(mail).map(escapeHtml).join('<br>\n')}
 </td></tr></table>
 </td></tr></table>
@@ -147,11 +151,16 @@ ${footerLines(mail).map(escapeHtml).join('<br>\n')}
 `;
 }
 
-function factRows(facts: Fact[], shown: (text: Text) => string): string {
-  const rows = facts.map(({ label, value, url }) => {
-    const text = url === undefined ? shown(value) : `<a class="link" href="${escapeHtml(url)}" style="color:#0f766e">${shown(value)}</a>`;
-    return `<tr><td class="label quiet" valign="top" width="116" style="padding:10px 12px 10px 0;border-bottom:1px solid #dde4e5;font-size:14px;line-height:20px;color:#56646b">${escapeHtml(label)}</td>
-<td class="value ink" valign="top" style="padding:10px 0;border-bottom:1px solid #dde4e5;font-size:14px;line-height:20px;color:#1b2327;word-break:break-word">${text}</td></tr>`;
+/** The length of an address as it is shown. The link has all of it. */
+const maxAddressLength = 200;
+
+function factRows(facts: Fact[], show: (text: Text) => string): string {
+  const rows = facts.map(({ label, value, url }, index) => {
+    const border = index < facts.length - 1 ? ';border-bottom:1px solid #dde4e5' : '';
+    const shown = escapeHtml(url === undefined ? show(value) : truncate(show(value), maxAddressLength, '…'));
+    const text = url === undefined ? shown : `<a class="link" href="${escapeHtml(url)}" style="color:#0f766e">${shown}</a>`;
+    return `<tr><td class="label quiet" valign="top" width="116" style="padding:10px 12px 10px 0${border};font-size:14px;line-height:20px;color:#56646b">${escapeHtml(label)}</td>
+<td class="value ink" valign="top" style="padding:10px 0${border};font-size:14px;line-height:20px;color:#1b2327;word-break:break-word">${text}</td></tr>`;
   });
   if (rows.length === 0) return '';
   return `<table class="facts" width="100%" cellpadding="0" cellspacing="0">\n${rows.join('\n')}\n</table>\n`;

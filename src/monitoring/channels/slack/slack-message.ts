@@ -20,7 +20,11 @@ export function slackMessage(content: Content, installation: string): SlackMessa
   const isFormatted = tone !== 'neutral' && !/[*_~`]/.test([title, ...line, ...list].join(''));
   const heading = `${sign} ${encode(title)}`;
   const shown = facts.filter(({ phrase }) => phrase !== undefined).map((fact) => phraseOf(fact, show));
-  const context: ContextBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: [...shown, encode(installation)].join(' · ') }] };
+  // Slack makes mentions and links of what it finds in a text, unless it is verbatim.
+  const context: ContextBlock = {
+    type: 'context',
+    elements: [{ type: 'mrkdwn', verbatim: true, text: [...shown, encode(installation)].join(' · ') }],
+  };
   return {
     text: [isFormatted ? `*${heading}*` : heading, show(line), ...list.map(encode)].filter((text) => text !== '').join('\n'),
     mrkdwn: isFormatted,

@@ -1,0 +1,59 @@
+// Mails as a mail program with media queries shows them.
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mailText } from '../../src/monitoring/channels/email/email-message.ts';
+import { contentOf } from '../../src/monitoring/messages/content.ts';
+import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
+import { sampleEvent } from '../support/sample-event.ts';
+import { launchBrowser, overflow } from './browser.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser?.close());
+
+const longest = {
+  name: 'W'.repeat(100),
+  cause: `the body does not contain "${'x'.repeat(970)}"`,
+  url: `https://${'h'.repeat(63)}.${'h'.repeat(63)}.example/${'a'.repeat(1900)}`,
+  recipient: `${'r'.repeat(64)}@${'d'.repeat(63)}.example`,
+  installation: 'I'.repeat(100),
+};
+
+function eventOf(type: StoredEvent['type']): StoredEvent {
+  const { name, cause, url } = longest;
+  const at = '2026-11-15T12:59:00.000Z';
+  if (type === 'test') return { type, timestamp: at, data: {} };
+  const event = sampleEvent({ type: type === 'monitor.recovered' ? type : 'monitor.down', name, cause });
+  if (event.type === 'test') expect.fail();
+  event.data.monitor.url = url;
+  if (type !== 'monitor.tls_expiring') return event;
+  return { type, timestamp: at, data: { monitor: { ...event.data.monitor, tls_expires_at: at }, incident: null } };
+}
+
+describe.each(['monitor.down', 'monitor.recovered', 'monitor.tls_expiring', 'test'] as const)('a mail about %s', (type) => {
+  test.each([
+    [320, 'light'],
+    [320, 'dark'],
+    [700, 'light'],
+    [700, 'dark'],
+  ] as const)('with the longest texts fits into %i pixels, is %s, and loads nothing', async (width, colorScheme) => {
+    const { html } = mailText(contentOf(eventOf(type)), { ...longest, incidentId: 4012 });
+    const context = await browser.newContext({ viewport: { width, height: 600 }, colorScheme });
+    const page = await context.newPage();
+    const requested: string[] = [];
+    page.on('request', (request) => requested.push(request.url()));
+    await page.setContent(html);
+    expect(await overflow(page)).toBe(0);
+    const isLight = colorScheme === 'light';
+    const shades = await page.evaluate<number[]>(
+      `[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('h1')).color]
+         .map((color) => Math.max(...color.match(/\\d+/g).map(Number)))`,
+    );
+    expect(shades.map((shade) => shade > 128)).toEqual([isLight, !isLight]);
+    expect(requested).toEqual([]);
+    await context.close();
+  });
+});
