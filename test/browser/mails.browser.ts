@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mailText } from '../../src/monitoring/channels/email/email-message.ts';
 import { contentOf } from '../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
+import { groupContent } from '../../src/monitoring/messages/group-content.ts';
 import { sampleEvent } from '../support/sample-event.ts';
 import { launchBrowser, overflow } from './browser.ts';
 
@@ -27,20 +28,39 @@ function eventOf(type: StoredEvent['type']): StoredEvent {
   const at = '2026-11-15T12:59:00.000Z';
   if (type === 'test') return { type, timestamp: at, data: {} };
   const event = sampleEvent({ type: type === 'monitor.recovered' ? type : 'monitor.down', name, cause });
-  if (event.type === 'test') expect.fail();
+  if (!('monitor' in event.data)) expect.fail();
   event.data.monitor.url = url;
   if (type !== 'monitor.tls_expiring') return event;
   return { type, timestamp: at, data: { monitor: { ...event.data.monitor, tls_expires_at: at }, incident: null } };
 }
 
-describe.each(['monitor.down', 'monitor.recovered', 'monitor.tls_expiring', 'test'] as const)('a mail about %s', (type) => {
+const reached = {
+  provider_id: 3,
+  provider_type: 'email',
+  limit: '100 messages per hour for this provider',
+  until: '2026-11-15T13:00:00.000Z',
+};
+const outages = Array.from({ length: 12 }, (_, index) => ({
+  type: 'monitor.down' as const,
+  monitorId: index,
+  event: eventOf('monitor.down'),
+}));
+const contents = [
+  ...(['monitor.down', 'monitor.recovered', 'monitor.tls_expiring', 'test'] as const).map(
+    (type) => [type, contentOf(eventOf(type))] as const,
+  ),
+  ['many monitors', groupContent(outages)],
+  ['a limit', contentOf({ type: 'alerts.suppressed', timestamp: '2026-11-15T12:59:00.000Z', data: reached })],
+] as const;
+
+describe.each(contents)('a mail about %s', (_, content) => {
   test.each([
     [320, 'light'],
     [320, 'dark'],
     [700, 'light'],
     [700, 'dark'],
   ] as const)('with the longest texts fits into %i pixels, is %s, and loads nothing', async (width, colorScheme) => {
-    const { html } = mailText(contentOf(eventOf(type)), { ...longest, incidentId: 4012 });
+    const { html } = mailText(content, { ...longest, incidentId: 4012 });
     const context = await browser.newContext({ viewport: { width, height: 600 }, colorScheme });
     const page = await context.newPage();
     const requested: string[] = [];

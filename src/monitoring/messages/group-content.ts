@@ -1,5 +1,5 @@
 // What a message says about several events. Pure: no clock, no database.
-import { causeInWords } from './cause.ts';
+import { shortCause } from './cause.ts';
 import { type Content, roughDuration, type Tone, untilExpiry } from './content.ts';
 import type { EventType, StoredEvent } from './event.ts';
 import { plainText } from './text.ts';
@@ -90,7 +90,7 @@ function lineOf(event: StoredEvent): string {
     const ms = Date.parse(monitor.tls_expires_at ?? event.timestamp) - Date.parse(event.timestamp);
     return `${name}: certificate ${untilExpiry(ms)}`;
   }
-  if (event.type === 'monitor.down') return `${name}: ${plainText(causeInWords(incident.cause))}`;
+  if (event.type === 'monitor.down') return `${name}: ${plainText(shortCause(incident.cause))}`;
   const ms = Date.parse(incident.resolved_at ?? event.timestamp) - Date.parse(incident.started_at);
   return `${name}: was down ${roughDuration(ms)}`;
 }

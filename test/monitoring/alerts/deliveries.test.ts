@@ -1,17 +1,13 @@
 // One dispatcher with a channel that the test controls.
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config/config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { RetryLaterError } from '../../../src/errors.ts';
-import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
-import { type Channel, DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
-import { createChannels } from '../../../src/monitoring/channels/registry.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { testCipher } from '../../support/cipher.ts';
+import type { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
+import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import { sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
+import { startDispatcher } from './controlled-dispatcher.ts';
 
 let service: TestService;
 let user: TestUser;
@@ -29,25 +25,10 @@ afterEach(async () => {
 });
 afterAll(() => service.stop());
 
-function start(
-  send: (message: Message) => Promise<void>,
-  {
-    database = service.database,
-    write = () => {},
-    audience = 'people',
-  }: { database?: Pick<Database, 'engineTransaction'>; write?: (line: string) => void; audience?: Channel['audience'] } = {},
-) {
-  const channels = createChannels(readConfig({}).delivery, { allow: [] });
-  const metrics = createMetrics();
-  dispatcher = new Dispatcher({
-    database: database as Database,
-    channels: { ...channels, email: { ...channels.email, audience, send: (_, message) => send(message) } },
-    cipher: testCipher,
-    log: pino({}, { write }),
-    metrics,
-  });
-  dispatcher.start();
-  return metrics;
+function start(send: (message: Message) => Promise<void>, options: Partial<Parameters<typeof startDispatcher>[0]> = {}) {
+  const started = startDispatcher({ database: service.database, send, ...options });
+  dispatcher = started.dispatcher;
+  return started.metrics;
 }
 
 async function queue({ count = 1, ageHours = 0 } = {}): Promise<void> {

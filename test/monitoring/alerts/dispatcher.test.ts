@@ -13,6 +13,7 @@ import { startService, type TestService, type TestUser } from '../../support/ser
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
 import { scripts, type WebServer } from '../../support/web-server.ts';
 import { createMonitor, providerTypes } from '../factories.ts';
+import { queueOutages } from './queue-outages.ts';
 
 describe('retryDelaySeconds', () => {
   test('grows from 1 second to 15 minutes', () => {
@@ -166,6 +167,17 @@ describe('delivery', () => {
     await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'sent', 'sent', 'sent', 'sent']);
     expect(received().toSpliced(0, 2).toSorted()).toEqual(['first', 'fourth', 'second']);
     expect(received().indexOf('second')).toBeGreaterThan(received().lastIndexOf('first'));
+  });
+
+  test.each(['email', 'slack', 'telegram', 'sms'] as const)('twelve outages at once are one message by %s', async (type) => {
+    const before = receivers.received()[type].length;
+    await queueOutages(service.database, { userId: user.id, monitorId, providerId: await createProvider(type), count: 12 });
+    await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(Array(12).fill('sent'));
+    const [text = '', ...others] = receivers.received()[type].slice(before);
+    expect(others).toEqual([]);
+    expect(text).toContain('12 monitors down');
+    expect(text).toContain('M1: 503 Service Unavailable');
+    if (type !== 'sms') expect(text).toMatch(/M10: 503 Service Unavailable\s+and 2 more/);
   });
 
   test('a permanent failure is stored with its reason, without secrets, and not retried', async () => {
