@@ -54,6 +54,12 @@ describe('message', () => {
     expect(sentBody().text).toBe('*❌ Down: &lt;!channel&gt; &amp; &lt;@U1&gt;*\nthe body contains "&lt;!here&gt;"');
   });
 
+  test('contains the name of the installation, which is no markup either', async () => {
+    const { slack } = createChannels(readConfig({ INSTALLATION_NAME: 'R&D <ops>' }).delivery, setup.net);
+    await slack.send({ webhook_url: setup.webhookUrl, ...defaults }, message);
+    expect(sentBody().attachments[0].blocks[0].elements[0].text).toMatch(/ · R&amp;D &lt;ops&gt;$/);
+  });
+
   test('is not formatted if a name contains characters of the formatting', async () => {
     await send(messageOf(sampleEvent({ name: '*Shop* _1_ `x` ~y~' })));
     expect(sentBody()).toMatchObject({

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
 import { scripts } from '../../support/web-server.ts';
@@ -44,6 +46,12 @@ test('a text cannot contain markup, and a URL cannot end its link', async () => 
   await send(messageOf(event));
   expect(sentBody().text).toContain('<b>❌ Down: &lt;a href=&quot;tg://x&quot;&gt;&amp; b&lt;/a&gt;</b>');
   expect(sentBody().text).toContain('<a href="https://shop.example/&quot;&gt;&lt;b&gt;x">shop.example</a>');
+});
+
+test('the name of the installation is no markup either', async () => {
+  const { delivery } = readConfig({ TELEGRAM_API_URL: setup.api.url, INSTALLATION_NAME: 'R&D <ops>' });
+  await createChannels(delivery, setup.net).telegram.send({ chat_id: '-100123', token }, message);
+  expect(sentBody().text).toMatch(/ · R&amp;D &lt;ops&gt;$/);
 });
 
 test('a text mentions nobody', async () => {

@@ -580,6 +580,11 @@ export const networkFaults: Fault[] = [
       find: "!/[*_~`]/.test([title, ...line, ...list].join(''))",
       replace: "[title, ...line, ...list].join('') !== ''",
     },
+    {
+      title: 'the name of the installation can notify everybody in a channel',
+      find: '[...shown, encode(installation)]',
+      replace: '[...shown, installation]',
+    },
     { title: 'Slack makes mentions of what it finds in a cause', find: ' verbatim: true,', replace: '' },
     {
       title: 'Slack loads the site that is down',

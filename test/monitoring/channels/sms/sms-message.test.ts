@@ -44,12 +44,19 @@ test('says what has happened, when, and where', () => {
 
 test('a text that is too long loses the path first, then the end of the name, then the host', () => {
   expect(text({ url: longUrl })).toBe('DOWN Checkout API: 503 Service Unavailable. Since 01:41 UTC. shop.example');
+  // A shorter name would be enough, but the path is lost first.
+  expect(text({ url: `https://shop.example/${'a'.repeat(48)}`, name: longName })).toBe(
+    `DOWN ${longName}: 503 Service Unavailable. Since 01:41 UTC. shop.example`,
+  );
   const host = `${'h'.repeat(60)}.example`;
   expect(text({ url: `https://${host}/${'a'.repeat(99)}`, name: longName })).toBe(
     `DOWN The checkout of th..: 503 Service Unavailable. Since 01:41 UTC. ${host}`,
   );
   const long = { url: `https://${'h'.repeat(60)}.${'h'.repeat(60)}.example/`, name: longName, cause: longCause };
   expect(text(long)).toBe('DOWN The checkout of th..: 511 Network Authentication Required. Since 01:41 UTC.');
+  // Without the times, this host would fit.
+  const shorter = { ...long, url: `https://${'h'.repeat(60)}.${'h'.repeat(22)}.example/` };
+  expect(text(shorter)).toBe('DOWN The checkout of th..: 511 Network Authentication Required. Since 01:41 UTC.');
 });
 
 test('a recovery that is too long keeps the duration and the cause', () => {
