@@ -1,4 +1,4 @@
-import { message as phraseOf } from 'statuses';
+import statuses from 'statuses';
 
 /** Says the cause of an incident in words: "503 Service Unavailable, expected 2xx" instead of "HTTP 503". */
 export function causeInWords(cause: string): string {
@@ -18,7 +18,7 @@ export function shortCause(cause: string): string {
 
 function withPhrase(cause: string): string {
   return cause.replace(/^HTTP (\d{3})\b/, (status, code) => {
-    const phrase = phraseOf[Number(code)];
+    const phrase = statuses.message[Number(code)];
     return phrase === undefined ? status : `${code} ${phrase}`;
   });
 }
