@@ -121,7 +121,7 @@ const provider = (
     update: { properties: Object.fromEntries(own) },
     format: 'json',
     required: (turn) => ({ provider_type: type, ...required(turn) }),
-    samples: { provider_type: [type, type], ...samples },
+    samples: { provider_type: [type, type], name: ['Operations', 'Support'], ...samples },
     ...rest,
   };
 };
@@ -319,6 +319,8 @@ test('the columns that are read by default contain no hash, and nothing that onl
         'firstFailedAt',
         'firstCause',
         'firstStatusCode',
+        'lastGoodAt',
+        'lastGoodMs',
         'searchedName',
         'searchedUrl',
         'claimedBytes',

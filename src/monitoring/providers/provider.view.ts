@@ -8,6 +8,7 @@ export function providerView(provider: Provider, channel: Channel): components['
   return {
     id: provider.id,
     provider_type: provider.providerType,
+    name: provider.name ?? null,
     ...maskedSettings(channel, provider.settings),
     created_at: provider.createdAt.toISOString(),
     updated_at: provider.updatedAt.toISOString(),

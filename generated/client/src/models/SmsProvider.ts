@@ -28,6 +28,10 @@ export interface SmsProvider {
      */
     provider_type: SmsProviderProviderTypeEnum;
     /**
+     * The name of the provider. Null if it has none.
+     */
+    name: string | null;
+    /**
      * The phone number in E.164 format.
      */
     phone_number: string;
@@ -59,6 +63,7 @@ export function instanceOfSmsProvider(value: object): value is SmsProvider {
     if (!('provider_type' in value) || value['provider_type'] === undefined) return false;
     if (value['provider_type'] !== 'sms') return false;
     
+    if (!('name' in value) || value['name'] === undefined) return false;
     if (!('phone_number' in value) || value['phone_number'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
     if (!('updated_at' in value) || value['updated_at'] === undefined) return false;
@@ -77,6 +82,7 @@ export function SmsProviderFromJSONTyped(json: any, ignoreDiscriminator: boolean
         
         'id': json['id'],
         'provider_type': json['provider_type'],
+        'name': json['name'],
         'phone_number': json['phone_number'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
         'updated_at': (json['updated_at'] == null ? json['updated_at'] : parseDateTime(json['updated_at'])),
@@ -96,6 +102,7 @@ export function SmsProviderToJSONTyped(value?: SmsProvider | null, ignoreDiscrim
         
         'id': value['id'],
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'phone_number': value['phone_number'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
         'updated_at': value['updated_at'] == null ? value['updated_at'] : serializeDateTime(value['updated_at']),
