@@ -88,9 +88,11 @@ export const setups: Record<string, Setup> = {
     // The example of the parameter would leave out the resolved incident.
     const { status, ...query } = draft.request.query ?? {};
     draft.request.query = query;
-    for (const duration of [null, '8 minutes']) await addIncidentOf(draft, await createMonitor(draft), duration);
+    await addIncidentOf(draft, await createMonitor(draft), '8 minutes');
+    await addIncidentOf(draft, await createMonitor(draft), null); // The newest one is listed first.
   },
   'listAllIncidents only_open': async (draft) => {
+    draft.request.query = { status: 'open' };
     for (const duration of [null, '8 minutes']) await addIncidentOf(draft, await createMonitor(draft), duration);
   },
   'listNotifications two_providers': async (draft) => {
