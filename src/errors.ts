@@ -25,6 +25,7 @@ export type ProblemCode =
   | 'already_created'
   | 'monitor_paused'
   | 'nothing_to_check'
+  | 'incident_resolved'
   | 'request_in_progress'
   | 'precondition_failed'
   | 'body_too_large'

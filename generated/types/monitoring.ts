@@ -215,6 +215,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the incidents of all monitors
+         * @description Returns one page of the incidents of all your monitors that overlap the window, newest first. This includes incidents that started before the window and those that are still open. Incidents are kept for at least 400 days (13 months).
+         */
+        get: operations["listAllIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the incident, as returned in lists of incidents.
+                 * @example 41
+                 */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge an incident
+         * @description Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+         */
+        post: operations["acknowledgeIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/heartbeats/{token}": {
         parameters: {
             query?: never;
@@ -1146,8 +1192,13 @@ export interface components {
              * @description The HTTP status of the first failed check. Null if there was no response.
              */
             status_code: number | null;
+            /**
+             * Format: date-time
+             * @description When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders.
+             */
+            acknowledged_at: string | null;
         };
-        /** @description One page of incidents of a monitor. */
+        /** @description One page of incidents. */
         IncidentPage: {
             data: components["schemas"]["Incident"][];
             links: components["schemas"]["Links"];
@@ -1215,6 +1266,10 @@ export interface components {
             /** @enum {boolean} */
             deleted: true;
         };
+        /** @description One incident. */
+        IncidentItem: {
+            data: components["schemas"]["Incident"];
+        };
         /** @description What a heartbeat was counted as. */
         HeartbeatItem: {
             data: {
@@ -1237,6 +1292,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "email";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
             /**
              * Format: email
              * @description The address that the messages are sent to.
@@ -1267,6 +1324,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "slack";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
             /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
             webhook_url: string;
             /** @description The channel to post to. Null means the webhook's default. */
@@ -1298,6 +1357,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "telegram";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
             /** @description The chat: its id or the name of a channel. Always returned as a string, even if it was sent as an integer. */
             chat_id: string;
             /** @description The token of the bot, masked: `****` and its last 4 characters. */
@@ -1327,6 +1388,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "sms";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
             /** @description The phone number in E.164 format. */
             phone_number: string;
             /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
@@ -1357,6 +1420,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "email";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
             /**
              * Format: email
              * @description The address to send the messages to.
@@ -1370,6 +1435,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "slack";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
             /**
              * Format: uri
              * @description The URL of the incoming webhook. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
@@ -1389,6 +1456,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "telegram";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
             chat_id: components["schemas"]["ChatId"];
             /** @description The token of the bot: digits, a colon, and 30 to 64 letters, digits, `_` and `-`. It is stored encrypted. */
             token: string;
@@ -1400,6 +1469,8 @@ export interface components {
              * @enum {string}
              */
             provider_type: "sms";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
             /** @description The phone number in E.164 format: `+`, the country code and the number, digits only. */
             phone_number: string;
         };
@@ -1411,6 +1482,8 @@ export interface components {
         };
         /** @description The fields to change. Absent fields keep their value. A field of another provider type is rejected with 422. If a masked value is sent back unchanged, the stored value is kept. `id`, `last_delivery_error`, `created_at` and `updated_at` are ignored, so that you can read a provider, edit it and send it back. `provider_type` cannot be changed: any other value than the stored one is rejected with 422. */
         ProviderUpdate: {
+            /** @description The name of the provider. It has at least one character other than spaces, and no control characters. `null` removes it. */
+            name?: string | null;
             /**
              * Format: email
              * @description Only for email: the address to send the messages to.
@@ -1923,6 +1996,21 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The incident does not exist or belongs to another user. Both cases return the same response. */
+        IncidentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The provider does not exist or belongs to another user. Both cases return the same response. */
         ProviderNotFound: {
             headers: {
@@ -2047,6 +2135,16 @@ export interface components {
          * @example "monitor-5-3.141-fd61a03af4f77d87"
          */
         MonitorIfMatch: string;
+        /**
+         * @description The period before now: 24 hours, 30 days, 6 calendar months or 1 calendar year.
+         * @example 30d
+         */
+        IncidentWindow: "24h" | "30d" | "6mo" | "1y";
+        /**
+         * @description The id of the incident, as returned in lists of incidents.
+         * @example 41
+         */
+        IncidentId: number;
         /**
          * @description The last part of `heartbeat_url` of the monitor.
          * @example 7Qm2xVb9LkR4tYw8ZcN3pHs6DfJ1gAeU
@@ -2862,7 +2960,7 @@ export interface operations {
                  * @description The period before now: 24 hours, 30 days, 6 calendar months or 1 calendar year.
                  * @example 30d
                  */
-                window: "24h" | "30d" | "6mo" | "1y";
+                window: components["parameters"]["IncidentWindow"];
                 /**
                  * @description The page to return, starting at 1. A page after the last one is empty, not an error.
                  * @example 1
@@ -3141,6 +3239,139 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAllIncidents: {
+        parameters: {
+            query: {
+                /**
+                 * @description The period before now: 24 hours, 30 days, 6 calendar months or 1 calendar year.
+                 * @example 30d
+                 */
+                window: components["parameters"]["IncidentWindow"];
+                /**
+                 * @description Only open or only resolved incidents.
+                 * @example open
+                 */
+                status?: "open" | "resolved";
+                /**
+                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
+                 * @example 1
+                 */
+                page: components["parameters"]["PageExtension"];
+                /**
+                 * @description The maximum number of resources per page.
+                 * @example 100
+                 */
+                pageSize: components["parameters"]["PageSize100"];
+            };
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of incidents in the window. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentPage"];
+                };
+            };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acknowledgeIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the incident, as returned in lists of incidents.
+                 * @example 41
+                 */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The acknowledged incident. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentItem"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["IncidentNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The incident is resolved. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -179,6 +179,14 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning: 'The monitor waits for the heartbeats of a job. There is nothing that the service could check now.',
     remedies: ['Send a heartbeat to the heartbeat_url of the monitor. It is recorded at once.'],
   },
+  incident_resolved: {
+    meaning:
+      'You acknowledged an incident that is resolved. The monitor is up again, or its incident was closed for another reason, such as a pause.',
+    remedies: [
+      'Do nothing: no reminders are sent about a resolved incident.',
+      'If the monitor is down again, acknowledge its new incident. `GET /api/incidents?status=open` lists the open ones.',
+    ],
+  },
   request_in_progress: {
     meaning:
       'Another request with the same `Idempotency-Key` is still in progress. If both ran at the same time, the resource could be created twice.',

@@ -27,6 +27,12 @@ ${recipes.map((recipe) => renderRecipe(recipe, publicUrl))}
 <h2>When a monitor goes down</h2>
 <p>${renderText('After a failed check of a page, port or host, two more follow, 5 seconds apart. If they fail as well, the monitor goes down, an incident opens, and each assigned provider gets an alert. `confirmations` changes the number of these checks, from 0 to 5, and `timeout_seconds` the time that each of them has. A heartbeat monitor goes down at once: when a heartbeat is overdue, or when the job reports a failure. An alert reads like this:')}</p>
 <blockquote>${alertExample}</blockquote>
+<p>This lists what is down now, of all monitors:</p>
+${renderCode(`curl "${publicUrl}/api/incidents?status=open" \\
+  -H "Authorization: Bearer $KEY"`)}
+<p>${renderText('To tell others that you take care of an incident, acknowledge it. That ends reminders; the alert about the recovery is still sent. Set `INCIDENT` to its id:')}</p>
+${renderCode(`curl -X POST ${publicUrl}/api/incidents/$INCIDENT/acknowledge \\
+  -H "Authorization: Bearer $KEY"`)}
 </section>
 <section class="step" id="maintenance">
 <h2>Maintenance</h2>

@@ -56,9 +56,11 @@ export function moveReceivers(example: unknown, publicUrl: string): unknown {
 export function adaptToRequest(example: unknown, input: AnyInput): unknown {
   const { path, url } = input;
   const providerId = requestedProvider(input);
+  // An incident or an assignment of the monitor in the path. In other paths, the id is that of the item.
+  const ofMonitor = url.path.startsWith('/api/monitors/');
   const withRequestedIds = (item: Item): Item => {
     if (path.id === undefined) return item;
-    if (!('monitor_id' in item)) return 'id' in item ? { ...item, id: path.id } : item;
+    if (!('monitor_id' in item) || !ofMonitor) return 'id' in item ? { ...item, id: path.id } : item;
     return { ...item, monitor_id: path.id, ...(providerId !== undefined && 'provider_id' in item && { provider_id: providerId }) };
   };
   const { data, links, ...rest } = example as { data?: Item | Item[]; links?: Record<string, string | null> };

@@ -161,7 +161,7 @@ const injectedErrors: InjectedError[] = [
   {
     title: 'fewer request examples than branches',
     file: 'monitoring/paths/providers.yaml',
-    find: "          sms:\n            summary: Text messages to a phone\n            value: { provider_type: sms, phone_number: '+12025550123' }\n",
+    find: "          sms:\n            summary: Text messages to a phone\n            value: { provider_type: sms, name: Phone on call, phone_number: '+12025550123' }\n",
     replacement: '',
     rule: 'sitekeeper-request-examples',
     at: 'paths./providers.post.requestBody.content.application/json',

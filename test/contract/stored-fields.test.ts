@@ -121,7 +121,7 @@ const provider = (
     update: { properties: Object.fromEntries(own) },
     format: 'json',
     required: (turn) => ({ provider_type: type, ...required(turn) }),
-    samples: { provider_type: [type, type], ...samples },
+    samples: { provider_type: [type, type], name: ['Operations', 'Support'], ...samples },
     ...rest,
   };
 };

@@ -233,6 +233,23 @@ test('requests can log tests that they have sent themselves, and queue nothing',
   await expect(insert(`'test', '{}'`, 'sent')).resolves.toMatchObject({ affectedRows: 1 });
 });
 
+test('requests can acknowledge and resolve open incidents of the user, and change nothing else in incidents', async () => {
+  const change = (sql: string) => service.database.asUser(owner.id, (em) => em.execute(sql, [], 'run'));
+  for (const assignment of ['started_at = now()', `cause = 'x'`, 'status_code = 200', 'monitor_id = monitor_id', 'user_id = user_id']) {
+    await expect(change(`update incidents set ${assignment}`), assignment).rejects.toThrow('permission denied');
+  }
+  const times = (user: TestUser) => queryAs(user.id, 'select resolved_at, acknowledged_at from incidents');
+  const ofOther = await times(other);
+  await change('update incidents set acknowledged_at = now()');
+  expect(await times(owner)).toEqual([{ resolved_at: null, acknowledged_at: expect.anything() }]);
+  await change('update incidents set resolved_at = greatest(now(), started_at)');
+  const resolved = await times(owner);
+  expect(resolved).toEqual([{ resolved_at: expect.anything(), acknowledged_at: expect.anything() }]);
+  for (const assignment of ['acknowledged_at = null', 'resolved_at = null']) await change(`update incidents set ${assignment}`);
+  expect(await times(owner)).toEqual(resolved);
+  expect(await times(other)).toEqual(ofOther);
+});
+
 test('the engine can do only what checks and alerts need', async () => {
   const attemptAsEngine = (sql: string) =>
     service.database

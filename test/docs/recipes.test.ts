@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
 import { recipes } from '../../src/docs/recipes.ts';
+import { createIncident } from '../monitoring/incidents/create-incident.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let service: TestService;
@@ -101,21 +102,25 @@ test('every command of the page is accepted as it is pasted, and creates or chan
   const samples = await readSamples();
   const scripts = recipes.flatMap(({ script }) => script?.(service.url) ?? []);
   const commands = samples.filter((sample) => !scripts.includes(sample));
-  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 2]);
+  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 4]);
   const { id: userId } = await service.createUser();
   const scopes = ['monitors:read', 'monitors:write'] as const;
   const { key } = await service.database.asUser(userId, (em) => createKey(em, { userId, name: 'Recipes', scopes: [...scopes] }));
   const responses: Awaited<ReturnType<typeof send>>[] = [];
+  let incidentId = 0;
   for (const [index, command] of commands.entries()) {
-    const { status, requests } = await runInShell(command, { KEY: key, MONITOR: String(responses[0]?.body.data.id) });
+    const monitorId = responses[0]?.body.data.id;
+    if (index === recipes.length) incidentId = await createIncident(service, { id: userId }, { monitorId });
+    const { status, requests } = await runInShell(command, { KEY: key, MONITOR: String(monitorId), INCIDENT: String(incidentId) });
     expect([status, requests.length]).toEqual([0, 1]);
     for (const request of requests) {
       if (index < recipes.length) expect(JSON.parse(request.raw ?? '')).toEqual(recipes[index]?.monitor);
       responses.push(await send(request));
     }
   }
-  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 200, 200]);
-  const [changed, changedMany] = responses.slice(-2).map(({ body }) => body.data);
+  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 200, 200, 200, 200]);
+  const [open, acknowledged, changed, changedMany] = responses.slice(-4).map(({ body }) => body.data);
+  expect([open[0].id, acknowledged]).toEqual([incidentId, { ...open[0], acknowledged_at: expect.any(String) }]);
   const hours = (Date.parse(changed.maintenance_until) - Date.now()) / 3_600_000;
   expect([changed.id, Math.round(hours)]).toEqual([responses[0]?.body.data.id, 2]);
   expect(changedMany.changed).toBeGreaterThan(0);

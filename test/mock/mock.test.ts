@@ -53,6 +53,8 @@ test('adapts the example to the id and the fields of the request', async () => {
   const incidents = (await api.get('/api/monitors/77/incidents')).body;
   expect(incidents.data[0].monitor_id).toBe(77);
   expect(incidents.links.first).toMatch(/^\/api\/monitors\/77\/incidents\?/);
+  const acknowledged = await api.post('/api/incidents/77/acknowledge');
+  expect(acknowledged.body.data).toMatchObject({ id: 77, monitor_id: 5 });
   const assigned = await api.post('/api/monitors/77/notifications', { json: { provider_id: 88 } });
   expect(assigned.body.data).toMatchObject({ monitor_id: 77, provider_id: 88 });
   const sms = await api.post('/api/providers', { json: { provider_type: 'sms', phone_number: '+12025550100' } });

@@ -115,13 +115,20 @@ export const samples: Sample[] = [
   sample(200, 'listIncidents', 'GET /api/monitors/1/incidents?window=30d'),
   sample(422, 'listIncidents', 'GET /api/monitors/1/incidents?window=often'),
 
+  sample(200, 'listAllIncidents', 'GET /api/incidents?window=30d&status=open&pageSize=10'),
+  sample(422, 'listAllIncidents', 'GET /api/incidents?status=pending'),
+  sample(200, 'acknowledgeIncident', 'POST /api/incidents/1/acknowledge'),
+  sample(422, 'acknowledgeIncident', 'POST /api/incidents/first/acknowledge'),
+
   // Providers and assignments
   sample(201, 'createProvider', 'POST /api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pigeon' } }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'sms', name: ' ', phone_number: '+14155550123' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'slack', webhook_url: 'https://example.com/hook' } }),
   sample(200, 'listProviders', 'GET /api/providers'),
   sample(200, 'showProvider', 'GET /api/providers/1'),
   sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { recipient_email: 'oncall@example.com' } }),
+  sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { name: 'Operations' } }),
   sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } }),
   sample(304, 'listProviders', 'GET /api/providers', { headers: { 'If-None-Match': '*' } }),
   sample(200, 'testProvider', 'POST /api/providers/1/test'),

@@ -26,6 +26,9 @@ beforeAll(async () => {
       [user.id, JSON.stringify({ token: { hash: hashToken(heartbeatToken) } })],
     ),
   );
+  await service.database.asEngine((em) =>
+    em.execute(`insert into incidents (user_id, monitor_id, started_at, cause) values (?, 1000, now(), 'HTTP 503')`, [user.id]),
+  );
   const { headers } = await service.anonymous.post('/api/session', { json: { email: user.email, password } });
   const cookie = headers.get('Set-Cookie')?.split(';')[0] ?? '';
   serviceClients = { key: user.api, session: new ApiClient(service.url, { Cookie: cookie }), anonymous: service.anonymous };

@@ -39,6 +39,7 @@ export function sampleEvent({ type = 'monitor.down' as Type, name = 'Checkout AP
         duration_seconds: isDown ? null : 1391,
         cause,
         status_code: 503,
+        acknowledged_at: null,
       },
     },
     lastGood: isDown ? { at: '2026-11-15T01:40:07.000Z', ms: 614 } : null,

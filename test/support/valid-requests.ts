@@ -63,6 +63,8 @@ const builders: Record<OperationId, RequestBuilder> = {
   getHeartbeatFailure: forHeartbeat,
   sendHeartbeatFailure: forHeartbeat,
   listIncidents: forMonitor,
+  listAllIncidents: () => ({}),
+  acknowledgeIncident: async (sender) => ({ parameters: { id: await createIncident(sender) } }),
   listNotifications: forMonitor,
   addNotification: async (sender, example) => ({
     parameters: { id: await createMonitor(sender) },
@@ -155,6 +157,19 @@ export async function createDelivery(sender: Sender): Promise<number> {
 
 export async function createMonitor({ user }: Sender, json: Body = {}): Promise<number> {
   return dataOf(await user.api.post('/api/monitors', { json: { ...operations.createMonitor.body?.examples.full, ...json } })).id;
+}
+
+/** Creates an open incident of a new monitor. */
+export async function createIncident(sender: Sender): Promise<number> {
+  const { service, user } = sender;
+  const monitorId = await createMonitor(sender);
+  const [incident] = await service.database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, app_now(), 'HTTP 503') returning id`,
+      [user.id, monitorId],
+    ),
+  );
+  return Number(incident?.id);
 }
 
 /** `path` receives the heartbeats of the monitor. */

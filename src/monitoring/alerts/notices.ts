@@ -44,7 +44,14 @@ const claimFailing = prepare(() =>
     .where('p.failing_since', '<=', sql<Date>`${now} - interval '1 hour'`)
     .where('p.failing_told_at', 'is', null)
     .where(sql<boolean>`not ${isSuspended('p.user_id')}`)
-    .returning(['p.id', 'p.user_id as userId', 'p.provider_type as type', 'p.failing_since as since', 'p.last_delivery_error as error'])
+    .returning([
+      'p.id',
+      'p.user_id as userId',
+      'p.provider_type as type',
+      'p.name',
+      'p.failing_since as since',
+      'p.last_delivery_error as error',
+    ])
     .returning(now.as('now')),
 );
 
@@ -81,8 +88,9 @@ export async function queueFailingNotices(query: Query): Promise<FailingProvider
       data: {
         provider_id: provider.id,
         provider_type: provider.type,
+        provider_name: provider.name ?? null,
         failing_since: (provider.since ?? provider.now).toISOString(),
-        last_delivery_error: provider.error,
+        last_delivery_error: provider.error ?? null,
       },
     };
     return others.map(({ id }): Notice => ({ userId: provider.userId, providerId: id, event }));

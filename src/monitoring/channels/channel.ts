@@ -10,7 +10,7 @@ type ProviderCreate = components['schemas']['ProviderCreate'];
 /** The provider types of the contract. */
 export type ProviderType = ProviderCreate['provider_type'];
 
-type Fields<Type extends ProviderType> = Omit<Extract<ProviderCreate, { provider_type: Type }>, 'provider_type'>;
+type Fields<Type extends ProviderType> = Omit<Extract<ProviderCreate, { provider_type: Type }>, 'provider_type' | 'name'>;
 
 /** The settings of a provider: the fields of its type in the contract. An optional field that was never sent is null. */
 export type ChannelSettings<Type extends ProviderType> = {

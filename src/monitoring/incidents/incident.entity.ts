@@ -13,6 +13,8 @@ export const IncidentEntity = defineEntity({
     resolvedAt: p.datetime(3).nullable(),
     cause: p.text(),
     statusCode: p.integer().nullable(),
+    /** Null unless a user has acknowledged it. */
+    acknowledgedAt: p.datetime(3).nullable(),
   },
 });
 

@@ -12,5 +12,6 @@ export function incidentView(incident: Incident): components['schemas']['Inciden
     duration_seconds: resolvedAt ? Math.round((resolvedAt.getTime() - startedAt.getTime()) / 1000) : null,
     cause: incident.cause,
     status_code: incident.statusCode ?? null,
+    acknowledged_at: incident.acknowledgedAt?.toISOString() ?? null,
   };
 }

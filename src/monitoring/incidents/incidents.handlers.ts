@@ -1,36 +1,49 @@
 import { sql } from 'kysely';
 import type { operations } from '../../../generated/types/monitoring.ts';
-import { preparePage, prepareSelect } from '../../db/rows.ts';
-import { selectFrom } from '../../db/tables.ts';
+import { prepareSelect } from '../../db/rows.ts';
+import { prepare } from '../../db/statement.ts';
+import { updateTable } from '../../db/tables.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
-import { NotFound } from '../../errors.ts';
+import { NotFound, ProblemError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { IncidentEntity } from './incident.entity.ts';
+import { selectPage, selectPageOfMonitor } from './incident.list.ts';
 import { incidentView } from './incident.view.ts';
 
-/** Intervals for PostgreSQL, which uses calendar months and years. */
-const windows = { '24h': '24 hours', '30d': '30 days', '6mo': '6 months', '1y': '1 year' } as const;
+type IncidentOperations = Pick<operations, 'listIncidents' | 'listAllIncidents' | 'acknowledgeIncident'>;
 
 const selectMonitor = prepareSelect(MonitorEntity);
-const selectIncidents = preparePage((given: { monitorId: number; window: string }) =>
-  selectFrom(IncidentEntity)
-    .where('monitor_id', '=', given.monitorId)
-    // An incident that started before the window and overlaps it is included. The time is read once, not for each row.
-    .where(sql<boolean>`(resolved_at is null or resolved_at > (select app_now() - ${given.window}::interval))`)
-    .orderBy('started_at', 'desc')
-    .orderBy('id', 'desc'),
+const selectIncident = prepareSelect(IncidentEntity);
+const acknowledge = prepare(({ id }: { id: number }) =>
+  updateTable(IncidentEntity)
+    .set({ acknowledged_at: sql`greatest(app_now(), started_at)` })
+    .where('id', '=', id)
+    .where('acknowledged_at', 'is', null)
+    .where('resolved_at', 'is', null),
 );
 
-export const incidentHandlers: Handlers<Pick<operations, 'listIncidents'>, UserDatabase> = {
+export const incidentHandlers: Handlers<IncidentOperations, UserDatabase> = {
   async listIncidents({ path, query, url }, { db }) {
     const { page, pageSize } = query;
-    const [[monitor], incidents, counted] = await db.query(
-      selectMonitor(path),
-      ...selectIncidents({ monitorId: path.id, window: windows[query.window], page, pageSize }),
-    );
+    const [[monitor], incidents, counted] = await db.query(selectMonitor(path), ...selectPageOfMonitor(path.id, query));
     if (!monitor) throw new NotFound('Monitor', path.id);
     return { body: { data: incidents.map(incidentView), ...pageMeta(url, { page, pageSize, counted }) } };
+  },
+
+  async listAllIncidents({ query, url }, { db }) {
+    const { page, pageSize } = query;
+    const [incidents, counted] = await db.query(...selectPage(query));
+    return { body: { data: incidents.map(incidentView), ...pageMeta(url, { page, pageSize, counted }) } };
+  },
+
+  async acknowledgeIncident({ path }, { db }) {
+    // The update waits for another one of the same incident, and the second statement sees what that has changed.
+    const [, [incident]] = await db.query(acknowledge(path), selectIncident(path));
+    if (!incident) throw new NotFound('Incident', path.id);
+    if (incident.resolvedAt)
+      throw new ProblemError('incident_resolved', 'A resolved incident cannot be acknowledged. No reminders are sent about it.');
+    return { body: { data: incidentView(incident) } };
   },
 };

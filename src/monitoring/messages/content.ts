@@ -142,7 +142,7 @@ function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expir
 }
 
 function failingContent({ timestamp, data }: EventOf<'provider.failing'>): Content {
-  const provider = `${data.provider_type} provider ${data.provider_id}`;
+  const provider = data.provider_name === null ? `${data.provider_type} provider ${data.provider_id}` : plainText(data.provider_name);
   const since = new Date(data.failing_since);
   return {
     tone: 'down',

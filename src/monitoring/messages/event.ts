@@ -24,6 +24,7 @@ export type EventType = AlertEvent['type'];
 interface FailingProvider {
   provider_id: number;
   provider_type: string;
+  provider_name: string | null;
   failing_since: string;
   last_delivery_error: string | null;
 }

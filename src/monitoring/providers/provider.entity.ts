@@ -9,6 +9,8 @@ export const ProviderEntity = defineEntity({
   properties: {
     id: p.bigint('number').primary(),
     userId: p.bigint('number'),
+    /** What the user calls it. */
+    name: p.text().nullable(),
     providerType: p.text().$type<ProviderType>(),
     /** The fields of the type, as in the contract. Secrets are encrypted. */
     settings: p.json<StoredSettings>(),

@@ -8,6 +8,7 @@ export function providerView(provider: Provider, channel: Channel): components['
   return {
     id: provider.id,
     provider_type: provider.providerType,
+    name: provider.name ?? null,
     ...maskedSettings(channel, provider.settings),
     last_delivery_error: provider.lastDeliveryError ?? null,
     created_at: provider.createdAt.toISOString(),

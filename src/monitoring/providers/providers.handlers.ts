@@ -8,6 +8,7 @@ import {
   prepareDelete,
   preparePage,
   prepareRead,
+  setGiven,
   type WriteCondition,
   writeIf,
 } from '../../db/rows.ts';
@@ -46,17 +47,18 @@ export interface ProviderDeps {
 const readProvider = prepareRead(ProviderEntity);
 const selectProviders = preparePage(() => selectFrom(ProviderEntity).orderBy('id', 'desc'));
 const nextId = prepare(() => tables().selectNoFrom(sql<number>`nextval('providers_id_seq')`.as('id')));
-const insertProvider = prepare((given: Pick<Provider, 'id' | 'userId' | 'providerType'> & { settings: string }) =>
+const insertProvider = prepare((given: Pick<Provider, 'id' | 'userId' | 'name' | 'providerType'> & { settings: string }) =>
   insertInto(ProviderEntity).values({
     id: given.id,
     user_id: given.userId,
+    name: given.name,
     provider_type: given.providerType,
     settings: sql`${given.settings}::jsonb`,
   }),
 );
-const updateProvider = prepare((given: WriteCondition & { changes: string }) =>
+const updateProvider = prepare((given: WriteCondition & { changes: string; name: string | null | undefined }) =>
   updateTable(ProviderEntity)
-    .set({ settings: sql`settings || ${given.changes}::jsonb`, ...newVersion })
+    .set({ settings: sql`settings || ${given.changes}::jsonb`, ...setGiven(ProviderEntity, given, ['name']), ...newVersion })
     .where('id', '=', given.id)
     .where(hasVersion(given.versions)),
 );
@@ -64,8 +66,8 @@ const deleteProvider = prepareDelete(ProviderEntity);
 
 export function providerRules({ channels }: Pick<ProviderDeps, 'channels'>): Rules<ProviderOperations> {
   return {
-    createProvider: ({ provider_type: type, ...fields }) => ({ errors: (type && channels[type].check?.(fields)) ?? [] }),
-    updateProvider: ({ provider_type, id, last_delivery_error, created_at, updated_at, ...fields }) => ({
+    createProvider: ({ provider_type: type, name, ...fields }) => ({ errors: (type && channels[type].check?.(fields)) ?? [] }),
+    updateProvider: ({ provider_type, name, id, last_delivery_error, created_at, updated_at, ...fields }) => ({
       errors: updateErrors(channels, fields),
     }),
   };
@@ -90,12 +92,12 @@ export function providerHandlers({
     },
 
     async createProvider({ body }, { caller: { userId }, db }) {
-      const { provider_type: providerType, ...fields } = body;
+      const { provider_type: providerType, name = null, ...fields } = body;
       // Secrets are bound to the id, so the id is assigned before the insert.
       const [[next]] = await db.query(nextId({}));
       const id = Number(next?.id);
       const settings = newSettings(channels[providerType], { userId, id }, fields, cipher);
-      const insert = insertProvider({ id, userId, providerType, settings: JSON.stringify(settings) });
+      const insert = insertProvider({ id, userId, name, providerType, settings: JSON.stringify(settings) });
       const provider = await createWithinQuota(db, { table: 'providers', maximum: maxProviders }, insert);
       return { ...resultOf(provider), location: `/api/providers/${id}`, created: { name: 'provider', id } };
     },
@@ -105,7 +107,7 @@ export function providerHandlers({
     },
 
     async updateProvider({ path: { id }, body }, { db, allowedVersions, requireVersion }) {
-      const { provider_type: givenType, ...fields } = body;
+      const { provider_type: givenType, name, ...fields } = body;
       const readAllowed = async () => {
         const provider = await readProvider(db, id);
         requireVersion(versionOf(provider));
@@ -113,11 +115,11 @@ export function providerHandlers({
         rejectFieldsOfOtherTypes(channels, provider.providerType, fields);
         return provider;
       };
-      if (Object.keys(fields).length === 0) return resultOf(await readAllowed());
+      if (name === undefined && Object.keys(fields).length === 0) return resultOf(await readAllowed());
       const updated = await writeIf(db, async () => {
         const provider = await readAllowed();
         const changes = JSON.stringify(toStored(channelOf(channels, provider.providerType), provider, fields, cipher));
-        const update = updateProvider({ id, versions: allowedVersions('provider', id), changes });
+        const update = updateProvider({ id, versions: allowedVersions('provider', id), changes, name });
         // The alerts that wait because the old settings were wrong are due.
         return [update, endPause({ id }), retryNow({ userId: provider.userId, providerId: id }), wakeDispatcher({})];
       });

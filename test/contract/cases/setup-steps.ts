@@ -67,12 +67,17 @@ export function replaceScript(draft: Draft, server: WebServer, script: WebServer
   };
 }
 
-export async function addIncident({ environment, user, request }: Draft, duration: string | null) {
-  await environment.main.database.asUser(user.id, (em) =>
+/** Adds an incident of the monitor in the path. */
+export function addIncident(draft: Draft, duration: string | null): Promise<void> {
+  return addIncidentOf(draft, Number(draft.request.parameters.id), duration);
+}
+
+export async function addIncidentOf({ environment, user }: Draft, monitorId: number, duration: string | null) {
+  await environment.main.database.asEngine((em) =>
     em.execute(
       `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
        values (?, ?, now() - interval '1 hour', now() - interval '1 hour' + ?::interval, 'HTTP 503', 503)`,
-      [user.id, Number(request.parameters.id), duration],
+      [user.id, monitorId, duration],
     ),
   );
 }

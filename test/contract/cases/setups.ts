@@ -20,6 +20,7 @@ import { scripts } from '../../support/web-server.ts';
 import { authorization, send } from './draft.ts';
 import {
   addIncident,
+  addIncidentOf,
   changes,
   inDays,
   replaceScript,
@@ -83,6 +84,17 @@ export const setups: Record<string, Setup> = {
   }),
   'listIncidents resolved': (draft) => addIncident(draft, '8 minutes'),
   'listIncidents open': (draft) => addIncident(draft, null),
+  'listAllIncidents of_two_monitors': async (draft) => {
+    // The example of the parameter would leave out the resolved incident.
+    const { status, ...query } = draft.request.query ?? {};
+    draft.request.query = query;
+    await addIncidentOf(draft, await createMonitor(draft), '8 minutes');
+    await addIncidentOf(draft, await createMonitor(draft), null); // The newest one is listed first.
+  },
+  'listAllIncidents only_open': async (draft) => {
+    draft.request.query = { status: 'open' };
+    for (const duration of [null, '8 minutes']) await addIncidentOf(draft, await createMonitor(draft), duration);
+  },
   'listNotifications two_providers': async (draft) => {
     for (const enabled of [true, false]) {
       const json = { provider_id: await createProvider(draft), enabled };
@@ -214,6 +226,11 @@ export const setups: Record<string, Setup> = {
   },
   monitor_paused: async (draft) => {
     await draft.user.api.put(`/api/monitors/${draft.request.parameters.id}`, { json: { is_active: false } });
+  },
+  incident_resolved: async (draft) => {
+    await draft.service.database.asEngine((em) =>
+      em.execute('update incidents set resolved_at = started_at where id = ?', [Number(draft.request.parameters.id)], 'run'),
+    );
   },
 
   nothing_to_check: async (draft) => {

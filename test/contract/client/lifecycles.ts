@@ -43,6 +43,7 @@ export async function monitorLifecycle(configuration: Configuration, provider: P
   const assignments = await notifications.listNotifications({ id });
   const listed = await monitors.listMonitors({ pageSize: 50 });
   const incidents = await new IncidentsApi(configuration).listIncidents({ id, window: '30d' });
+  const allIncidents = await new IncidentsApi(configuration).listAllIncidents({ status: 'open', window: '1y' });
   const { data: checked } = await monitors.checkMonitor({ id });
   // Null is a value that can be expected.
   const { data: strict } = await monitors.updateMonitor({ id, body: { http: { json: { pointer: '/error', equals: null } } } });
@@ -58,6 +59,7 @@ export async function monitorLifecycle(configuration: Configuration, provider: P
     assignments,
     listed,
     incidents,
+    allIncidents,
     checked,
     strict,
     updated,

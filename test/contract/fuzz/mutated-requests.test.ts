@@ -85,13 +85,13 @@ function roundsToRun(): number[] {
   return Array.from({ length: isFullRun ? 250 : all.length }, (_, round) => round * roundSize);
 }
 
-/** Returns a valid request of a new user. One round in eight uses a session, the others use a key. */
+/** Returns a valid request of a new user. One round in five uses a session, the others use a key. */
 async function prepare({ id, body }: ContractOperation, first: number): Promise<ValidRequest> {
   const round = first / roundSize;
   const pass = Math.floor(round / all.length);
   const examples = Object.keys(body?.examples ?? {});
-  // The offset grows with each pass over the operations, so that every operation is called with a session at some point.
-  const withSession = (round + pass) % 8 === 0;
+  // The offset grows with each pass over the operations, so that every operation is called with a session in one of five passes.
+  const withSession = ((round % all.length) + pass) % 5 === 0;
   const user = await service.createUser(withSession ? password : undefined);
   const request = await validRequest(id, { service, user }, examples[pass % examples.length]);
   if (request.headers.Cookie !== undefined) return request;

@@ -344,7 +344,14 @@ test('a flapping target opens and resolves one incident, with two alerts, per co
 test('a recovery that seems to be before the failure, because the clock was moved back, ends the incident when it started', async () => {
   const { path } = await createMonitor(user);
   for (let count = 0; count < 3; count++) await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
-  await database.asUser(user.id, (em) => em.execute(`update incidents set started_at = now() + interval '1 hour'`, [], 'run'));
+  await database.asEngine((em) =>
+    em.execute(
+      `with opened as (delete from incidents where resolved_at is null returning *)
+       insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now() + interval '1 hour', cause from opened`,
+      [],
+      'run',
+    ),
+  );
   expect(await record((await claimOverdue(1)).map((claim) => succeeded(claim)))).toBe(1);
   const [incident] = (await user.api.get(`${path}/incidents`)).body.data;
   expect(incident).toMatchObject({ status: 'resolved', resolved_at: incident.started_at, duration_seconds: 0 });

@@ -73,7 +73,7 @@ test('If-None-Match with the ETag of the page returns 304 until an incident on i
 test('a monitor cannot have two open incidents', async () => {
   const insertion = service.database.asUser(user.id, (em) =>
     em.execute(
-      `insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now(), 'second' from incidents limit 1`,
+      `insert into incidents (user_id, monitor_id, started_at, cause) select user_id, monitor_id, now(), 'second' from incidents where resolved_at is null limit 1`,
     ),
   );
   await expect(insertion).rejects.toThrow(/incidents_one_open/);

@@ -141,6 +141,7 @@ test('a provider that fails is named, with its last error and the time of the fi
     data: {
       provider_id: 4,
       provider_type: 'slack',
+      provider_name: null,
       failing_since: '2026-11-15T01:41:07.000Z',
       last_delivery_error: 'No\u202e such\nhook.',
     },
@@ -152,8 +153,8 @@ test('a provider that fails is named, with its last error and the time of the fi
     line: ['No such hook.'],
   });
   expect(factsOf(event)).toEqual([['Since', 'Sun 15 Nov, 01:41 UTC', 'Since Sun 15 Nov, 01:41 UTC']]);
-  event.data.last_delivery_error = null;
-  expect(contentOf(event).line).toEqual(['Every attempt has failed.']);
+  event.data = { ...event.data, last_delivery_error: null, provider_name: 'Ops\nchat' };
+  expect(contentOf(event)).toMatchObject({ title: 'Alerts are not delivered: Ops chat', line: ['Every attempt has failed.'] });
 });
 
 test('a limit that is reached is named, with its end', () => {

@@ -44,6 +44,21 @@ test('accepts an integer as chat_id and returns it as a string', async () => {
   expect((await create({ ...providerExamples.telegram, chat_id: 12345 })).body.data.chat_id).toBe('12345');
 });
 
+test.each(providerTypes)('%s: has the name that was sent, or null if it is null or absent; names need not be unique', async (type) => {
+  for (const [sent, shown] of [
+    [{ name: 'Operations 👷' }, 'Operations 👷'],
+    [{ name: 'Operations 👷' }, 'Operations 👷'],
+    [{ name: null }, null],
+    [{}, null],
+  ] as const) {
+    const { status, body } = await create({ ...providerExamples[type], ...sent });
+    expect([status, body.data.name]).toEqual([201, shown]);
+    expect((await user.api.get(`/api/providers/${body.data.id}`)).body).toEqual(body);
+  }
+  const { body } = await user.api.get('/api/providers');
+  expect(body.data.map(({ name }: { name: string | null }) => name)).toEqual([null, null, 'Operations 👷', 'Operations 👷']);
+});
+
 test('channel and username are null if absent', async () => {
   const { body } = await create({ provider_type: 'slack', webhook_url: webhookUrl });
   expect(body.data).toMatchObject({ channel: null, username: null });
@@ -63,6 +78,10 @@ const sms = { provider_type: 'sms' };
 test.each([
   ['a field of another type', { ...providerExamples.email, channel: '#ops' }, '/channel', 'is only allowed for provider_type slack'],
   ['another one', { ...providerExamples.sms, token: telegramToken }, '/token', 'is only allowed for provider_type telegram'],
+  ['an empty name', { ...providerExamples.email, name: '' }, '/name', 'must have at least 1 character'],
+  ['a blank name', { ...providerExamples.slack, name: ' ' }, '/name', blank],
+  ['a line break in the name', { ...providerExamples.telegram, name: 'Night\nshift' }, '/name', blank],
+  ['a long name', { ...providerExamples.sms, name: 'x'.repeat(101) }, '/name', 'must have at most 100 characters'],
   ['an unknown field', { ...providerExamples.email, colour: 'red' }, '/colour', 'is not a known field'],
   ['no provider_type', { recipient_email: 'a@example.com' }, '/provider_type', 'is required'],
   ['an unknown provider_type', { provider_type: 'pigeon' }, '/provider_type', `must be one of ${providerTypes.join(', ')}`],

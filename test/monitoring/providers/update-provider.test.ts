@@ -19,6 +19,7 @@ afterAll(() => service.stop());
 describe('fields', () => {
   test.each<[ProviderType, string, string | null]>([
     ['email', 'recipient_email', 'b@example.com'],
+    ...providerTypes.map((type): [ProviderType, string, string] => [type, 'name', 'Operations 👷']),
     ['slack', 'channel', '#alerts'],
     ['slack', 'channel', null],
     ['slack', 'username', 'Keeper'],
@@ -33,6 +34,16 @@ describe('fields', () => {
     expect((await user.api.get(path)).body).toEqual(body);
   });
 
+  test('a name stays until it is replaced or null', async () => {
+    const { path } = await createProvider(user);
+    const names: unknown[] = [];
+    for (const json of [{ name: 'Operations' }, { recipient_email: 'b@example.com' }, { name: 'x'.repeat(100) }, {}, { name: null }]) {
+      names.push((await user.api.put(path, { json })).body.data.name);
+    }
+    expect(names).toEqual(['Operations', 'Operations', 'x'.repeat(100), 'x'.repeat(100), null]);
+    expect((await user.api.get(path)).body.data).toMatchObject({ name: null, recipient_email: 'b@example.com' });
+  });
+
   test('an empty object changes nothing', async () => {
     const { path, etag, data } = await createProvider(user, 'slack');
     const { status, headers, body } = await user.api.put(path, { json: {} });
@@ -45,6 +56,11 @@ describe('fields', () => {
     'must be a bot token (digits, a colon, and 30 to 64 letters, digits, hyphens or underscores), or the masked value that the API returned';
 
   test.each<[ProviderType, string, unknown, string]>([
+    ['email', 'name', '', 'must have at least 1 character'],
+    ['slack', 'name', '  ', blank],
+    ['telegram', 'name', 'Night\nshift', blank],
+    ['sms', 'name', 'x'.repeat(101), 'must have at most 100 characters'],
+    ['email', 'name', 7, 'must be a string'],
     ['email', 'recipient_email', null, 'must be an e-mail address'],
     ['email', 'recipient_email', '', 'must be an e-mail address'],
     ['slack', 'webhook_url', null, 'must be a URL, or the masked value that the API returned'],

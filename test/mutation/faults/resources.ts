@@ -3,6 +3,8 @@ import { type Fault, faultsIn } from '../fault.ts';
 const updateMonitor = ['test/monitoring/monitors/update-monitor.test.ts'];
 const updateProvider = ['test/monitoring/providers/update-provider.test.ts'];
 const testProvider = ['test/monitoring/providers/test-provider.test.ts'];
+const listAllIncidents = ['test/monitoring/incidents/list-all-incidents.test.ts'];
+const acknowledgeIncident = ['test/monitoring/incidents/acknowledge-incident.test.ts'];
 const record = ['test/monitoring/engine/record.test.ts > before a user changed'];
 const beyond = ['test/websites/list-websites.test.ts > beyond the first 1,000'];
 
@@ -88,6 +90,22 @@ export const resourceFaults: Fault[] = [
       replace: 'sql`${given.changes}::jsonb`',
     },
     {
+      title: 'an update of a provider without a name removes its name',
+      find: "...setGiven(ProviderEntity, given, ['name'])",
+      replace: 'name: given.name',
+    },
+    {
+      title: 'an update of only the name of a provider is ignored',
+      find: 'if (name === undefined && Object.keys(fields).length === 0)',
+      replace: 'if (Object.keys(fields).length === 0)',
+    },
+    {
+      title: 'the name of a new provider is lost',
+      find: '    name: given.name,\n',
+      replace: '',
+      tests: ['test/monitoring/providers/create-provider.test.ts'],
+    },
+    {
       title: 'the type of a provider can be changed',
       find: '  if (given === undefined || given === stored) return;\n',
       replace: '  if (given === undefined || stored) return;\n',
@@ -99,8 +117,8 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'an update of a provider ignores a version that was written in the meantime',
-      find: "updateProvider({ id, versions: allowedVersions('provider', id), changes })",
-      replace: "updateProvider({ id, versions: allowedVersions('provider', 0) && null, changes })",
+      find: "updateProvider({ id, versions: allowedVersions('provider', id), changes, name })",
+      replace: "updateProvider({ id, versions: allowedVersions('provider', 0) && null, changes, name })",
     },
     {
       title: 'a provider is deleted although another version was expected',
@@ -191,8 +209,67 @@ export const resourceFaults: Fault[] = [
       },
     ],
   ),
-  ...faultsIn({ file: 'src/monitoring/incidents/incidents.handlers.ts', tests: ['test/monitoring/incidents/list-incidents.test.ts'] }, [
-    { title: 'incidents that began before the window are left out', find: 'resolved_at > (select', replace: 'started_at > (select' },
+  ...faultsIn({ file: 'src/monitoring/incidents/incident.list.ts', tests: listAllIncidents }, [
+    {
+      title: 'incidents that began before the window are left out',
+      find: 'resolved_at > (select',
+      replace: 'started_at > (select',
+      tests: ['test/monitoring/incidents/list-incidents.test.ts'],
+    },
+    {
+      title: 'the list of all incidents ignores the status',
+      find: "= 'open') = (resolved_at is null))",
+      replace: "= 'open') is not null)",
+    },
+    {
+      title: 'the number of all incidents is that of every status',
+      find: 'countMatching(filter)]',
+      replace: 'countMatching({ ...filter, status: undefined })]',
+    },
+    {
+      title: 'every page of the list of all incidents is the first one',
+      find: 'offset: (page - 1) * pageSize }',
+      replace: 'offset: 0 * page }',
+    },
+    {
+      title: 'the list of all incidents begins with the oldest',
+      find: ".where('id', 'in', ids).orderBy('started_at', 'desc').orderBy('id', 'desc')",
+      replace: ".where('id', 'in', ids).orderBy('started_at', 'asc').orderBy('id', 'asc')",
+    },
+    {
+      title: 'incidents that started at the same time are in the order of their creation',
+      find: ".select('id').orderBy('started_at', 'desc').orderBy('id', 'desc')",
+      replace: ".select('id').orderBy('started_at', 'desc').orderBy('id', 'asc')",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/incidents/incidents.handlers.ts', tests: acknowledgeIncident }, [
+    {
+      title: 'a second acknowledgment replaces the time of the first',
+      find: "    .where('acknowledged_at', 'is', null)\n",
+      replace: '',
+    },
+    {
+      title: 'an acknowledgment acknowledges all open incidents',
+      find: ".where('id', '=', id)",
+      replace: ".where('id', '<>', 0 * id)",
+    },
+    {
+      title: 'an incident is acknowledged before it started',
+      find: 'sql`greatest(app_now(), started_at)`',
+      replace: 'sql`app_now()`',
+    },
+    {
+      title: 'an incident that was resolved after its acknowledgment can be acknowledged again',
+      find: 'if (incident.resolvedAt)',
+      replace: 'if (incident.resolvedAt && !incident.acknowledgedAt)',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/incidents/incident.view.ts', tests: acknowledgeIncident }, [
+    {
+      title: 'an incident does not show when it was acknowledged',
+      find: 'incident.acknowledgedAt?.toISOString() ?? null',
+      replace: 'null',
+    },
   ]),
   ...faultsIn({ file: 'src/websites/website.list.ts', tests: beyond }, [
     {

@@ -14,6 +14,11 @@
 
 import * as runtime from '../runtime.js';
 import {
+    type IncidentItem,
+    IncidentItemFromJSON,
+    IncidentItemToJSON,
+} from '../models/IncidentItem.js';
+import {
     type IncidentPage,
     IncidentPageFromJSON,
     IncidentPageToJSON,
@@ -23,6 +28,36 @@ import {
     ProblemFromJSON,
     ProblemToJSON,
 } from '../models/Problem.js';
+
+export interface AcknowledgeIncidentRequest {
+    /**
+     * The id of the incident, as returned in lists of incidents.
+     */
+    id: number;
+}
+
+export interface ListAllIncidentsRequest {
+    /**
+     * The period before now: 24 hours, 30 days, 6 calendar months or 1 calendar year.
+     */
+    window?: ListAllIncidentsWindowEnum;
+    /**
+     * Only open or only resolved incidents.
+     */
+    status?: ListAllIncidentsStatusEnum;
+    /**
+     * The page to return, starting at 1. A page after the last one is empty, not an error.
+     */
+    page?: number;
+    /**
+     * The maximum number of resources per page.
+     */
+    pageSize?: number;
+    /**
+     * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+     */
+    ifNoneMatch?: string;
+}
 
 export interface ListIncidentsRequest {
     /**
@@ -51,6 +86,128 @@ export interface ListIncidentsRequest {
  * 
  */
 export class IncidentsApi extends runtime.BaseAPI {
+
+    /**
+     * Creates request options for acknowledgeIncident without sending the request
+     */
+    async acknowledgeIncidentRequestOpts(requestParameters: AcknowledgeIncidentRequest): Promise<runtime.RequestOpts> {
+        if (requestParameters['id'] == null) {
+            throw new runtime.RequiredError(
+                'id',
+                'Required parameter "id" was null or undefined when calling acknowledgeIncident().'
+            );
+        }
+
+        const queryParameters: any = {};
+
+        const headerParameters: runtime.HTTPHeaders = {};
+
+        if (this.configuration && this.configuration.accessToken) {
+            const token = this.configuration.accessToken;
+            const tokenString = await token("bearerKey", []);
+
+            if (tokenString) {
+                headerParameters["Authorization"] = `Bearer ${tokenString}`;
+            }
+        }
+
+        let urlPath = `/api/incidents/{id}/acknowledge`;
+        urlPath = urlPath.replace('{id}', encodeURIComponent(String(requestParameters['id'])));
+
+        return {
+            path: urlPath,
+            method: 'POST',
+            headers: headerParameters,
+            query: queryParameters,
+        };
+    }
+
+    /**
+     * Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+     * Acknowledge an incident
+     */
+    async acknowledgeIncidentRaw(requestParameters: AcknowledgeIncidentRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<IncidentItem>> {
+        const requestOptions = await this.acknowledgeIncidentRequestOpts(requestParameters);
+        const response = await this.request(requestOptions, initOverrides);
+
+        return new runtime.JSONApiResponse(response, (jsonValue) => IncidentItemFromJSON(jsonValue));
+    }
+
+    /**
+     * Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+     * Acknowledge an incident
+     */
+    async acknowledgeIncident(requestParameters: AcknowledgeIncidentRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<IncidentItem> {
+        const response = await this.acknowledgeIncidentRaw(requestParameters, initOverrides);
+        return await response.value();
+    }
+
+    /**
+     * Creates request options for listAllIncidents without sending the request
+     */
+    async listAllIncidentsRequestOpts(requestParameters: ListAllIncidentsRequest): Promise<runtime.RequestOpts> {
+        const queryParameters: any = {};
+
+        if (requestParameters['window'] != null) {
+            queryParameters['window'] = requestParameters['window'];
+        }
+
+        if (requestParameters['status'] != null) {
+            queryParameters['status'] = requestParameters['status'];
+        }
+
+        if (requestParameters['page'] != null) {
+            queryParameters['page'] = requestParameters['page'];
+        }
+
+        if (requestParameters['pageSize'] != null) {
+            queryParameters['pageSize'] = requestParameters['pageSize'];
+        }
+
+        const headerParameters: runtime.HTTPHeaders = {};
+
+        if (requestParameters['ifNoneMatch'] != null) {
+            headerParameters['If-None-Match'] = String(requestParameters['ifNoneMatch']);
+        }
+
+        if (this.configuration && this.configuration.accessToken) {
+            const token = this.configuration.accessToken;
+            const tokenString = await token("bearerKey", []);
+
+            if (tokenString) {
+                headerParameters["Authorization"] = `Bearer ${tokenString}`;
+            }
+        }
+
+        let urlPath = `/api/incidents`;
+
+        return {
+            path: urlPath,
+            method: 'GET',
+            headers: headerParameters,
+            query: queryParameters,
+        };
+    }
+
+    /**
+     * Returns one page of the incidents of all your monitors that overlap the window, newest first. This includes incidents that started before the window and those that are still open. Incidents are kept for at least 400 days (13 months).
+     * List the incidents of all monitors
+     */
+    async listAllIncidentsRaw(requestParameters: ListAllIncidentsRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<IncidentPage>> {
+        const requestOptions = await this.listAllIncidentsRequestOpts(requestParameters);
+        const response = await this.request(requestOptions, initOverrides);
+
+        return new runtime.JSONApiResponse(response, (jsonValue) => IncidentPageFromJSON(jsonValue));
+    }
+
+    /**
+     * Returns one page of the incidents of all your monitors that overlap the window, newest first. This includes incidents that started before the window and those that are still open. Incidents are kept for at least 400 days (13 months).
+     * List the incidents of all monitors
+     */
+    async listAllIncidents(requestParameters: ListAllIncidentsRequest = {}, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<IncidentPage> {
+        const response = await this.listAllIncidentsRaw(requestParameters, initOverrides);
+        return await response.value();
+    }
 
     /**
      * Creates request options for listIncidents without sending the request
@@ -125,6 +282,24 @@ export class IncidentsApi extends runtime.BaseAPI {
 
 }
 
+/**
+ * @export
+ */
+export const ListAllIncidentsWindowEnum = {
+    _24h: '24h',
+    _30d: '30d',
+    _6mo: '6mo',
+    _1y: '1y',
+} as const;
+export type ListAllIncidentsWindowEnum = typeof ListAllIncidentsWindowEnum[keyof typeof ListAllIncidentsWindowEnum];
+/**
+ * @export
+ */
+export const ListAllIncidentsStatusEnum = {
+    open: 'open',
+    resolved: 'resolved',
+} as const;
+export type ListAllIncidentsStatusEnum = typeof ListAllIncidentsStatusEnum[keyof typeof ListAllIncidentsStatusEnum];
 /**
  * @export
  */

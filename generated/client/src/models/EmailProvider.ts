@@ -28,6 +28,10 @@ export interface EmailProvider {
      */
     provider_type: EmailProviderProviderTypeEnum;
     /**
+     * The name of the provider. Null if it has none.
+     */
+    name: string | null;
+    /**
      * The address that the messages are sent to.
      */
     recipient_email: string;
@@ -63,6 +67,7 @@ export function instanceOfEmailProvider(value: object): value is EmailProvider {
     if (!('provider_type' in value) || value['provider_type'] === undefined) return false;
     if (value['provider_type'] !== 'email') return false;
     
+    if (!('name' in value) || value['name'] === undefined) return false;
     if (!('recipient_email' in value) || value['recipient_email'] === undefined) return false;
     if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
@@ -82,6 +87,7 @@ export function EmailProviderFromJSONTyped(json: any, ignoreDiscriminator: boole
         
         'id': json['id'],
         'provider_type': json['provider_type'],
+        'name': json['name'],
         'recipient_email': json['recipient_email'],
         'last_delivery_error': json['last_delivery_error'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
@@ -102,6 +108,7 @@ export function EmailProviderToJSONTyped(value?: EmailProvider | null, ignoreDis
         
         'id': value['id'],
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'recipient_email': value['recipient_email'],
         'last_delivery_error': value['last_delivery_error'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),

@@ -24,6 +24,10 @@ export interface EmailProviderCreate {
      */
     provider_type: EmailProviderCreateProviderTypeEnum;
     /**
+     * A name that tells the provider from others. It has at least one character other than spaces, and no control characters.
+     */
+    name?: string | null;
+    /**
      * The address to send the messages to.
      */
     recipient_email: string;
@@ -61,6 +65,7 @@ export function EmailProviderCreateFromJSONTyped(json: any, ignoreDiscriminator:
     return {
         
         'provider_type': json['provider_type'],
+        'name': json['name'] === undefined ? undefined : json['name'] === null ? null : json['name'],
         'recipient_email': json['recipient_email'],
     };
 }
@@ -77,6 +82,7 @@ export function EmailProviderCreateToJSONTyped(value?: EmailProviderCreate | nul
     return {
         
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'recipient_email': value['recipient_email'],
     };
 }

@@ -51,6 +51,10 @@ export interface Incident {
      * The HTTP status of the first failed check. Null if there was no response.
      */
     status_code: number | null;
+    /**
+     * When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders.
+     */
+    acknowledged_at: Date | null;
 }
 
 
@@ -76,6 +80,7 @@ export function instanceOfIncident(value: object): value is Incident {
     if (!('duration_seconds' in value) || value['duration_seconds'] === undefined) return false;
     if (!('cause' in value) || value['cause'] === undefined) return false;
     if (!('status_code' in value) || value['status_code'] === undefined) return false;
+    if (!('acknowledged_at' in value) || value['acknowledged_at'] === undefined) return false;
     return true;
 }
 
@@ -97,6 +102,7 @@ export function IncidentFromJSONTyped(json: any, ignoreDiscriminator: boolean): 
         'duration_seconds': json['duration_seconds'],
         'cause': json['cause'],
         'status_code': json['status_code'],
+        'acknowledged_at': (json['acknowledged_at'] == null ? null : parseDateTime(json['acknowledged_at'])),
     };
 }
 
@@ -119,6 +125,7 @@ export function IncidentToJSONTyped(value?: Incident | null, ignoreDiscriminator
         'duration_seconds': value['duration_seconds'],
         'cause': value['cause'],
         'status_code': value['status_code'],
+        'acknowledged_at': value['acknowledged_at'] == null ? value['acknowledged_at'] : serializeDateTime(value['acknowledged_at']),
     };
 }
 

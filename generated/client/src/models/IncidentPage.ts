@@ -36,7 +36,7 @@ import {
 } from './Incident.js';
 
 /**
- * One page of incidents of a monitor.
+ * One page of incidents.
  * @export
  * @interface IncidentPage
  */

@@ -35,6 +35,10 @@ import {
  */
 export interface ProviderUpdate {
     /**
+     * The name of the provider. It has at least one character other than spaces, and no control characters. `null` removes it.
+     */
+    name?: string | null;
+    /**
      * Only for email: the address to send the messages to.
      */
     recipient_email?: string;
@@ -114,6 +118,7 @@ export function ProviderUpdateFromJSONTyped(json: any, ignoreDiscriminator: bool
     }
     return {
         
+        'name': json['name'] === undefined ? undefined : json['name'] === null ? null : json['name'],
         'recipient_email': json['recipient_email'] == null ? undefined : json['recipient_email'],
         'webhook_url': json['webhook_url'] == null ? undefined : ProviderUpdateWebhookUrlFromJSON(json['webhook_url']),
         'channel': json['channel'] === undefined ? undefined : json['channel'] === null ? null : json['channel'],
@@ -140,6 +145,7 @@ export function ProviderUpdateToJSONTyped(value?: Omit<ProviderUpdate, 'id'|'las
 
     return {
         
+        'name': value['name'],
         'recipient_email': value['recipient_email'],
         'webhook_url': ProviderUpdateWebhookUrlToJSON(value['webhook_url']),
         'channel': value['channel'],

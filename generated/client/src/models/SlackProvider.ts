@@ -28,6 +28,10 @@ export interface SlackProvider {
      */
     provider_type: SlackProviderProviderTypeEnum;
     /**
+     * The name of the provider. Null if it has none.
+     */
+    name: string | null;
+    /**
      * The URL of the webhook, masked: `****` and its last 4 characters.
      */
     webhook_url: string;
@@ -71,6 +75,7 @@ export function instanceOfSlackProvider(value: object): value is SlackProvider {
     if (!('provider_type' in value) || value['provider_type'] === undefined) return false;
     if (value['provider_type'] !== 'slack') return false;
     
+    if (!('name' in value) || value['name'] === undefined) return false;
     if (!('webhook_url' in value) || value['webhook_url'] === undefined) return false;
     if (!('channel' in value) || value['channel'] === undefined) return false;
     if (!('username' in value) || value['username'] === undefined) return false;
@@ -92,6 +97,7 @@ export function SlackProviderFromJSONTyped(json: any, ignoreDiscriminator: boole
         
         'id': json['id'],
         'provider_type': json['provider_type'],
+        'name': json['name'],
         'webhook_url': json['webhook_url'],
         'channel': json['channel'],
         'username': json['username'],
@@ -114,6 +120,7 @@ export function SlackProviderToJSONTyped(value?: SlackProvider | null, ignoreDis
         
         'id': value['id'],
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'webhook_url': value['webhook_url'],
         'channel': value['channel'],
         'username': value['username'],

@@ -24,6 +24,10 @@ export interface SlackProviderCreate {
      */
     provider_type: SlackProviderCreateProviderTypeEnum;
     /**
+     * A name that tells the provider from others. It has at least one character other than spaces, and no control characters.
+     */
+    name?: string | null;
+    /**
      * The URL of the incoming webhook. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
      */
     webhook_url: string;
@@ -69,6 +73,7 @@ export function SlackProviderCreateFromJSONTyped(json: any, ignoreDiscriminator:
     return {
         
         'provider_type': json['provider_type'],
+        'name': json['name'] === undefined ? undefined : json['name'] === null ? null : json['name'],
         'webhook_url': json['webhook_url'],
         'channel': json['channel'] == null ? undefined : json['channel'],
         'username': json['username'] == null ? undefined : json['username'],
@@ -87,6 +92,7 @@ export function SlackProviderCreateToJSONTyped(value?: SlackProviderCreate | nul
     return {
         
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'webhook_url': value['webhook_url'],
         'channel': value['channel'],
         'username': value['username'],

@@ -28,6 +28,10 @@ export interface SmsProvider {
      */
     provider_type: SmsProviderProviderTypeEnum;
     /**
+     * The name of the provider. Null if it has none.
+     */
+    name: string | null;
+    /**
      * The phone number in E.164 format.
      */
     phone_number: string;
@@ -63,6 +67,7 @@ export function instanceOfSmsProvider(value: object): value is SmsProvider {
     if (!('provider_type' in value) || value['provider_type'] === undefined) return false;
     if (value['provider_type'] !== 'sms') return false;
     
+    if (!('name' in value) || value['name'] === undefined) return false;
     if (!('phone_number' in value) || value['phone_number'] === undefined) return false;
     if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
@@ -82,6 +87,7 @@ export function SmsProviderFromJSONTyped(json: any, ignoreDiscriminator: boolean
         
         'id': json['id'],
         'provider_type': json['provider_type'],
+        'name': json['name'],
         'phone_number': json['phone_number'],
         'last_delivery_error': json['last_delivery_error'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
@@ -102,6 +108,7 @@ export function SmsProviderToJSONTyped(value?: SmsProvider | null, ignoreDiscrim
         
         'id': value['id'],
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'phone_number': value['phone_number'],
         'last_delivery_error': value['last_delivery_error'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),

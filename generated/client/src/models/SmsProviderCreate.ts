@@ -24,6 +24,10 @@ export interface SmsProviderCreate {
      */
     provider_type: SmsProviderCreateProviderTypeEnum;
     /**
+     * A name that tells the provider from others. It has at least one character other than spaces, and no control characters.
+     */
+    name?: string | null;
+    /**
      * The phone number in E.164 format: `+`, the country code and the number, digits only.
      */
     phone_number: string;
@@ -61,6 +65,7 @@ export function SmsProviderCreateFromJSONTyped(json: any, ignoreDiscriminator: b
     return {
         
         'provider_type': json['provider_type'],
+        'name': json['name'] === undefined ? undefined : json['name'] === null ? null : json['name'],
         'phone_number': json['phone_number'],
     };
 }
@@ -77,6 +82,7 @@ export function SmsProviderCreateToJSONTyped(value?: SmsProviderCreate | null, i
     return {
         
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'phone_number': value['phone_number'],
     };
 }

@@ -28,6 +28,10 @@ export interface TelegramProvider {
      */
     provider_type: TelegramProviderProviderTypeEnum;
     /**
+     * The name of the provider. Null if it has none.
+     */
+    name: string | null;
+    /**
      * The chat: its id or the name of a channel. Always returned as a string, even if it was sent as an integer.
      */
     chat_id: string;
@@ -67,6 +71,7 @@ export function instanceOfTelegramProvider(value: object): value is TelegramProv
     if (!('provider_type' in value) || value['provider_type'] === undefined) return false;
     if (value['provider_type'] !== 'telegram') return false;
     
+    if (!('name' in value) || value['name'] === undefined) return false;
     if (!('chat_id' in value) || value['chat_id'] === undefined) return false;
     if (!('token' in value) || value['token'] === undefined) return false;
     if (!('last_delivery_error' in value) || value['last_delivery_error'] === undefined) return false;
@@ -87,6 +92,7 @@ export function TelegramProviderFromJSONTyped(json: any, ignoreDiscriminator: bo
         
         'id': json['id'],
         'provider_type': json['provider_type'],
+        'name': json['name'],
         'chat_id': json['chat_id'],
         'token': json['token'],
         'last_delivery_error': json['last_delivery_error'],
@@ -108,6 +114,7 @@ export function TelegramProviderToJSONTyped(value?: TelegramProvider | null, ign
         
         'id': value['id'],
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'chat_id': value['chat_id'],
         'token': value['token'],
         'last_delivery_error': value['last_delivery_error'],

@@ -32,6 +32,10 @@ export interface TelegramProviderCreate {
      */
     provider_type: TelegramProviderCreateProviderTypeEnum;
     /**
+     * A name that tells the provider from others. It has at least one character other than spaces, and no control characters.
+     */
+    name?: string | null;
+    /**
      * 
      */
     chat_id: ChatId;
@@ -74,6 +78,7 @@ export function TelegramProviderCreateFromJSONTyped(json: any, ignoreDiscriminat
     return {
         
         'provider_type': json['provider_type'],
+        'name': json['name'] === undefined ? undefined : json['name'] === null ? null : json['name'],
         'chat_id': ChatIdFromJSON(json['chat_id']),
         'token': json['token'],
     };
@@ -91,6 +96,7 @@ export function TelegramProviderCreateToJSONTyped(value?: TelegramProviderCreate
     return {
         
         'provider_type': value['provider_type'],
+        'name': value['name'],
         'chat_id': ChatIdToJSON(value['chat_id']),
         'token': value['token'],
     };

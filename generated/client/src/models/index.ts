@@ -19,6 +19,7 @@ export * from './HttpOptionsCreate.js';
 export * from './HttpOptionsJson.js';
 export * from './HttpOptionsUpdate.js';
 export * from './Incident.js';
+export * from './IncidentItem.js';
 export * from './IncidentPage.js';
 export * from './JsonCondition.js';
 export * from './JsonValue.js';
