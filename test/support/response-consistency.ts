@@ -46,7 +46,7 @@ function instanceOf(pathname: string): string {
   const cut = pathname.slice(0, 2048).replace(/%[\da-f]?$/i, '');
   return cut
     .replace(/(stkp_[0-9A-Za-z]{4})[0-9A-Za-z]+/g, '$1****')
-    .replace(/(\/heartbeats\/)[^/]+|(\/)[0-9A-Za-z]{32}(?![0-9A-Za-z])/g, '$1$2****');
+    .replace(/(\/heartbeats\/+)[^/]+|(\/)[0-9A-Za-z]{32}(?![0-9A-Za-z])/g, '$1$2****');
 }
 
 /** The two APIs use different names for the same numbers. */

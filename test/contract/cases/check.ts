@@ -17,7 +17,7 @@ export async function check(draft: Draft, response: ApiResponse) {
 type Fields = Record<string, unknown>;
 
 /** The fields that distinguish the examples of a response from each other. */
-const distinguishingFields = ['code', 'provider_type', 'type', 'status', 'opens', 'object', 'outcome'];
+const distinguishingFields = ['code', 'provider_type', 'type', 'status', 'opens', 'object', 'outcome', 'event'];
 
 function differencesFromExample({ responseExample }: Draft, body: Fields): string[] {
   if (!responseExample) return [];
@@ -60,11 +60,11 @@ function differencesFromRequest({ request }: Draft, body: Fields): string[] {
     .map(([name, value]) => `${name} is ${item?.[name]}, but ${value} was sent`);
 }
 
-const tables: Record<string, string> = { domains: 'websites', keys: 'api_keys' };
+const tables: Record<string, string> = { domains: 'websites', keys: 'api_keys', deliveries: 'alerts' };
 
 /** Every item in the response must be a row of the calling user. After a DELETE, the row must no longer exist. */
 async function foreignRows({ operation, environment, owner }: Draft, body: Fields): Promise<string[]> {
-  const collection = operation.path.match(/[a-z]+(?=$|\/\{\w+\}$|\/\{\w+\}\/(acknowledge|check|verify))/)?.[0] ?? '';
+  const collection = operation.path.match(/[a-z]+(?=$|\/\{\w+\}$|\/\{\w+\}\/(acknowledge|check|redeliver|verify))/)?.[0] ?? '';
   const table = tables[collection] ?? collection;
   const ids = itemsOf(body).flatMap(({ id }) => (typeof id === 'number' ? [id] : []));
   if (ids.length === 0 || collection === 'users') return [];

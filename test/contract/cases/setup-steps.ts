@@ -1,4 +1,5 @@
 // The steps that setups.ts is composed of.
+import { sampleEvent } from '../../support/sample-event.ts';
 import { type Body, createProvider, encodeBody, withInvalidInput } from '../../support/valid-requests.ts';
 import type { WebServer } from '../../support/web-server.ts';
 import { type Draft, send } from './draft.ts';
@@ -68,16 +69,37 @@ export function replaceScript(draft: Draft, server: WebServer, script: WebServer
 }
 
 /** Adds an incident of the monitor in the path. */
-export function addIncident(draft: Draft, duration: string | null): Promise<void> {
-  return addIncidentOf(draft, Number(draft.request.parameters.id), duration);
+export async function addIncident(draft: Draft, duration: string | null): Promise<void> {
+  await addIncidentOf(draft, Number(draft.request.parameters.id), duration);
 }
 
-export async function addIncidentOf({ environment, user }: Draft, monitorId: number, duration: string | null) {
+export async function addIncidentOf({ environment, user }: Draft, monitorId: number, duration: string | null): Promise<number> {
+  const [incident] = await environment.main.database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
+       values (?, ?, now() - interval '1 hour', now() - interval '1 hour' + ?::interval, 'HTTP 503', 503) returning id`,
+      [user.id, monitorId, duration],
+    ),
+  );
+  return Number(incident?.id);
+}
+
+interface AddedDelivery {
+  providerId: number;
+  kind: 'test' | 'monitor.down' | 'monitor.recovered';
+  status: 'queued' | 'sent';
+  incidentId?: number;
+}
+
+/** Adds a delivery that no service sends, because it is due tomorrow. */
+export async function addDelivery({ environment, user }: Draft, { providerId, kind, status, incidentId }: AddedDelivery) {
+  const event = kind === 'test' ? { type: kind, timestamp: new Date().toISOString(), data: {} } : sampleEvent({ type: kind });
   await environment.main.database.asEngine((em) =>
     em.execute(
-      `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause, status_code)
-       values (?, ?, now() - interval '1 hour', now() - interval '1 hour' + ?::interval, 'HTTP 503', 503)`,
-      [user.id, monitorId, duration],
+      `insert into alerts (user_id, provider_id, incident_id, kind, payload, status, next_attempt_at, done_at)
+       values (?, ?, ?, ?, ?::jsonb, ?, now() + interval '1 day', case when ? = 'sent' then now() end)`,
+      [user.id, providerId, incidentId ?? null, kind, JSON.stringify(event), status, status],
+      'run',
     ),
   );
 }

@@ -19,6 +19,7 @@ import {
 import { scripts } from '../../support/web-server.ts';
 import { authorization, send } from './draft.ts';
 import {
+  addDelivery,
   addIncident,
   addIncidentOf,
   changes,
@@ -94,6 +95,14 @@ export const setups: Record<string, Setup> = {
   'listAllIncidents only_open': async (draft) => {
     draft.request.query = { status: 'open' };
     for (const duration of [null, '8 minutes']) await addIncidentOf(draft, await createMonitor(draft), duration);
+  },
+  'listDeliveries log': async (draft) => {
+    draft.request.query = {}; // The example of the parameter would leave out what was sent.
+    const providerId = Number(draft.request.parameters.id);
+    await addDelivery(draft, { providerId, kind: 'test', status: 'sent' });
+    const incidentId = await addIncidentOf(draft, await createMonitor(draft), '8 minutes');
+    await addDelivery(draft, { providerId, kind: 'monitor.down', status: 'sent', incidentId });
+    await addDelivery(draft, { providerId, kind: 'monitor.recovered', status: 'queued', incidentId });
   },
   'listNotifications two_providers': async (draft) => {
     for (const enabled of [true, false]) {
