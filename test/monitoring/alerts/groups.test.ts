@@ -191,6 +191,30 @@ describe('dispatcher', () => {
     await expect.poll(() => countOf('sent'), { timeout: 15_000 }).toBe(3);
   });
 
+  test('a provider that fails again has been failing since the first failure', async () => {
+    await queue(1);
+    const setSince = `update providers set failing_since = app_now() - interval '30 minutes', failed_attempts = 2 where id = ?`;
+    await service.database.asEngine((em) => em.execute(setSince, [providerId], 'run'));
+    start(() => Promise.reject(new DeliveryFailed('Busy.', { permanent: false })));
+    await expect.poll(readProvider, { timeout: 15_000 }).toMatchObject({ error: 'Busy.', attempts: 3 });
+    const [row] = await service.database.asUser(user.id, (em) =>
+      em.execute<{ minutes: number }[]>(
+        'select extract(epoch from app_now() - failing_since)::float8 / 60 as minutes from providers where id = ?',
+        [providerId],
+      ),
+    );
+    expect(row?.minutes).toBeGreaterThanOrEqual(30);
+  });
+
+  test('messages of more than half a minute ago do not delay the next one', async () => {
+    await queue(1);
+    const setBurst = `update providers set burst_started_at = app_now() - interval '31 seconds', burst_messages = 9 where id = ?`;
+    await service.database.asEngine((em) => em.execute(setBurst, [providerId], 'run'));
+    start();
+    await expect.poll(() => countOf('sent'), { timeout: 15_000 }).toBe(1);
+    expect(await readProvider()).toMatchObject({ pause: null });
+  });
+
   test('beyond the limit, a group is suppressed as a whole, and the user is told once', async () => {
     await service.database.asEngine((em) =>
       em.execute(

@@ -44,25 +44,9 @@ export const alertFaults: Fault[] = [
       replace: 'attempts: sql`attempts`,',
     },
     {
-      title: 'an alert that was leased to another process in the meantime is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n    .where('next_attempt_at', '>', now)",
-      replace: "    .where('id', '<>', token * 0)",
-    },
-    {
-      title: 'an alert that was canceled while it waited for another one is sent',
-      find: "    .where('lease_token', '=', token)\n    .where('status', '=', queued)\n",
-      replace: "    .where('lease_token', '=', token)\n",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > pausing a monitor cancels its alerts'],
-    },
-    {
       title: 'the alerts of suspended users are sent',
       find: ".where(sql<boolean>`not ${isSuspended('v.user_id')}`)",
       replace: '',
-    },
-    {
-      title: 'an alert that was leased before its user was suspended is sent',
-      find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n    .forUpdate(),",
-      replace: '    .forUpdate(),',
     },
     {
       title: 'the recovery of an alert that failed is exempt from the limits',
@@ -94,12 +78,6 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts'],
     },
     {
-      title: 'an alert is sent after its cancellation was committed',
-      find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n    .forUpdate(),",
-      replace: "    .where(sql<boolean>`not ${isSuspended('user_id')}`),",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is committed while its attempt begins'],
-    },
-    {
       title: 'a provider that is sending gets a second message at the same time',
       find: '.where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)',
       replace: '.where(sql<boolean>`(${given.busyProviders}::bigint[]) is not null`)',
@@ -108,6 +86,99 @@ export const alertFaults: Fault[] = [
       title: 'the newest alerts of a provider are sent first',
       find: "    .orderBy('a.next_attempt_at');",
       replace: "    .orderBy('a.next_attempt_at', 'desc');",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/alert-sender.ts', tests: deliveries }, [
+    { title: 'a permanent failure is retried', find: 'permanent || ageSeconds > giveUpSeconds', replace: 'ageSeconds > giveUpSeconds' },
+    { title: 'an alert is retried forever', find: ' || ageSeconds > giveUpSeconds', replace: '' },
+    { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
+    {
+      title: 'every retry of an alert follows after a second',
+      find: 'retryDelaySeconds(Math.min(...kept.map(({ attempts }) => attempts)),',
+      replace: 'retryDelaySeconds(1,',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > after nine failed attempts'],
+    },
+    {
+      title: 'a retry of an alert counts again',
+      find: 'isCounted ? undefined : await countMessage(',
+      replace: 'await countMessage(',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'an alert over the limit is sent',
+      find: '    if (reached) {\n',
+      replace: '    if (reached && providerId < 0) {\n',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'an alert over the limit stays queued',
+      find: 'await query(markEnded({ ...leasesOf(alerts),',
+      replace: 'if (providerId < 0) await query(markEnded({ ...leasesOf(alerts),',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
+    },
+    {
+      title: 'internal errors of a channel are shown as the reason',
+      find: "reason: 'an internal error' };",
+      replace: 'reason: String(error) };',
+    },
+    {
+      title: 'an alert is sent during the shutdown',
+      find: 'if (!attempt || this.#deps.isStopped()) return true;',
+      replace: 'if (!attempt) return true;',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > begin during a shutdown'],
+    },
+    {
+      title: 'an alert that was sent is sent again if the database is lost before it is recorded',
+      find: 'if (!(error instanceof RetryLaterError) || this.#deps.isStopped()) throw error;',
+      replace: 'throw error;',
+    },
+    {
+      title: 'the outcome of an alert is not counted',
+      find: 'if (length > 0) this.#deps.metrics',
+      replace: 'if (length < 0) this.#deps.metrics',
+    },
+    {
+      title: 'a group counts as many messages as it lists',
+      find: 'const reached = isCounted ? undefined : await countMessage(',
+      replace:
+        'for (const { id } of alerts.slice(1)) if (id) await countMessage(query, { userId, providerId, channel, isExempt });\n    const reached = isCounted ? undefined : await countMessage(',
+      tests: ['test/monitoring/alerts/groups.test.ts > twelve outages'],
+    },
+    {
+      title: 'whoever has reached a limit is not told of it',
+      find: 'await queueSuppressedNotice(query, provider, reached, held[0].now);',
+      replace: '',
+      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
+    },
+    {
+      title: 'the message about a limit is suppressed by it',
+      find: 'endsSentAlert || isNotice(kind)',
+      replace: 'endsSentAlert || (isNotice(kind) && providerId < 0)',
+      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
+    },
+    {
+      title: 'the alerts of a provider that works again wait for their next attempts',
+      find: 'hasFailed(provider) ? [retryNow({ userId, providerId: id })] : []',
+      replace: 'hasFailed(provider) && id < 0 ? [retryNow({ userId, providerId: id })] : []',
+      tests: ['test/monitoring/alerts/groups.test.ts > works again'],
+    },
+    {
+      title: 'a message that is rejected pauses the provider',
+      find: 'permanent ? 0 : pauseSeconds(',
+      replace: 'pauseSeconds(',
+      tests: ['test/monitoring/alerts/groups.test.ts > rejected for good', 'test/monitoring/alerts/deliveries.test.ts'],
+    },
+    {
+      title: 'a provider gets the next message although it asked for a pause',
+      find: 'pauseSeconds(provider.failedAttempts, retryAfterSeconds)',
+      replace: 'pauseSeconds(provider.failedAttempts)',
+      tests: ['test/monitoring/alerts/groups.test.ts > a group that fails'],
+    },
+    {
+      title: 'the alerts behind a failure are attempted as well',
+      find: '    return permanent;\n',
+      replace: '    return true;\n',
+      tests: ['test/monitoring/alerts/groups.test.ts > released without an attempt'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/dispatcher.ts', tests: deliveries }, [
@@ -129,54 +200,16 @@ export const alertFaults: Fault[] = [
       replace: 'const minMs = 10_000;',
       tests: ['test/monitoring/alerts/many-users.test.ts'],
     },
-    { title: 'a permanent failure is retried', find: '(error instanceof DeliveryFailed && error.permanent) || ', replace: '' },
-    { title: 'an alert is retried forever', find: ' || alert.ageSeconds > giveUpSeconds', replace: '' },
-    { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
-    {
-      title: 'every retry of an alert follows after a second',
-      find: 'retryDelaySeconds(alert.attempts, error)',
-      replace: 'retryDelaySeconds(1, error)',
-      tests: ['test/monitoring/alerts/deliveries.test.ts > after nine failed attempts'],
-    },
-    {
-      title: 'a retry of an alert counts again',
-      find: 'alert.isCounted ? undefined : await countMessage(',
-      replace: 'await countMessage(',
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
-    },
-    {
-      title: 'an alert over the limit is sent',
-      find: '    if (reached) {\n',
-      replace: '    if (reached && alert.id < 0) {\n',
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
-    },
-    {
-      title: 'an alert over the limit stays queued',
-      find: 'if (reached) await query(markEnded({',
-      replace: 'if (reached && alert.id < 0) await query(markEnded({',
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
-    },
-    {
-      title: 'internal errors of a channel are shown as the reason',
-      find: "error instanceof DeliveryFailed ? error.message : 'an internal error';",
-      replace: 'String(error);',
-    },
-    {
-      title: 'an alert is sent during the shutdown',
-      find: 'if (!provider || this.#loop.isStopped) return;',
-      replace: 'if (!provider) return;',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > begin during a shutdown'],
-    },
     {
       title: 'an alert whose attempt was prevented by the shutdown waits until its lease expires',
-      find: 'if (!this.#loop.isStopped) this.#leased.delete(alert);',
-      replace: 'this.#leased.delete(alert);',
+      find: 'if (this.#loop.isStopped) return;\n      for (const alert of batch) this.#leased',
+      replace: 'for (const alert of batch) this.#leased',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > begin during a shutdown'],
     },
     {
       title: 'an alert that was being sent at shutdown counts as not sent',
-      find: '    this.#leased.set(alert, true);\n',
-      replace: '',
+      find: 'this.#leased.set(alert, true)',
+      replace: 'this.#leased.set(alert, false)',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > after a shutdown, other'],
     },
     {
@@ -189,18 +222,30 @@ export const alertFaults: Fault[] = [
       find: '    this.#sending.delete(providerId);\n    this.#loop.wake();',
       replace: '    this.#sending.delete(providerId);',
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/leases.ts', tests: outbox }, [
     {
-      title: 'an alert that was sent is sent again if the database is lost before it is recorded',
-      find: 'if (!(error instanceof RetryLaterError) || this.#loop.isStopped) throw error;',
-      replace: 'throw error;',
-    },
-    {
-      title: 'the outcome of an alert is not counted',
-      find: 'metrics.alerts.inc({ channel: provider.providerType, outcome });',
+      title: 'an alert that was leased to another process in the meantime is sent',
+      find: "    .where('status', '=', sql.lit('queued'))\n    .where('next_attempt_at', '>', now)\n",
       replace: '',
     },
-  ]),
-  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: outbox }, [
+    {
+      title: 'an alert that was canceled while it waited for another one is sent',
+      find: "    .where('status', '=', sql.lit('queued'))\n    .where('next_attempt_at', '>', now)\n",
+      replace: "    .where('next_attempt_at', '>', now)\n",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > pausing a monitor cancels its alerts'],
+    },
+    {
+      title: 'an alert that was leased before its user was suspended is sent',
+      find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n    .orderBy('id')",
+      replace: "    .orderBy('id')",
+    },
+    {
+      title: 'an alert is sent after its cancellation was committed',
+      find: "    .orderBy('id')\n    .forUpdate(),",
+      replace: "    .orderBy('id'),",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is committed while its attempt begins'],
+    },
     {
       title: 'an alert of a process that died waits for ten minutes',
       find: "interval '60 seconds'",
@@ -219,6 +264,57 @@ export const alertFaults: Fault[] = [
       replace: '.set({ attempts: 1 }).where',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > after a failed attempt'],
     },
+    {
+      title: 'the recovery of an alert that failed before the pause is sent',
+      find: '    done_at: now,\n    lease_token: null,\n',
+      replace: '    done_at: now,\n',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+    {
+      title: 'a canceled alert shows the error of an attempt that was running',
+      find: "case when status = 'queued' then ${reason}",
+      replace: "case when status <> 'sent' then ${reason}",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is not repeated'],
+    },
+    {
+      title: 'a process records the outcome of an alert that another process has leased',
+      find: "    .where('lease_token', '=', sql<number>`any (${tokens}::bigint[])`);",
+      replace: '    .where(sql<boolean>`(${tokens}::bigint[]) is not null`);',
+    },
+    {
+      title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
+      find: 'inSeconds(given.seconds), lease_token: null,',
+      replace: 'inSeconds(given.seconds),',
+    },
+    {
+      title: 'an alert that was sent keeps the error of an earlier attempt',
+      find: 'done_at: now, last_error: null }',
+      replace: 'done_at: now }',
+    },
+    {
+      title: 'the recovery of an alert that was canceled before the shutdown is sent',
+      find: 'attempts: sql`attempts - 1` }),',
+      replace: "attempts: sql`attempts - 1` }).where('status', '=', sql.lit('queued')),",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > during a pause'],
+    },
+    {
+      title: 'an alert that was not sent before the shutdown counts as an attempt',
+      find: 'attempts - 1`',
+      replace: 'attempts - 0`',
+    },
+    {
+      title: 'other processes are not told of alerts that were released',
+      find: 'releaseWaiting(waiting), wakeDispatcher({}));',
+      replace: 'releaseWaiting(waiting));',
+    },
+    {
+      title: 'an alert that is being sent at shutdown is offered to other processes during the attempt',
+      find: 'next_attempt_at: inSeconds(attemptSeconds) })',
+      replace: 'next_attempt_at: inSeconds(attemptSeconds * 0) })',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > after a shutdown, other'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: outbox }, [
     {
       title: 'pausing a monitor cancels the alerts of all monitors',
       find: ".where('m.id', '=', sql<number>`any (${ids}::bigint[])`)",
@@ -250,53 +346,10 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
     },
     {
-      title: 'the recovery of an alert that failed before the pause is sent',
-      find: '    done_at: now,\n    lease_token: null,\n',
-      replace: '    done_at: now,\n',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
-    },
-    {
       title: 'the recovery of an alert that is being sent is canceled',
       find: ' or down.lease_token is not null)',
       replace: ')',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
-    },
-    {
-      title: 'a canceled alert shows the error of an attempt that was running',
-      find: "case when status = 'queued' then ${reason}",
-      replace: "case when status <> 'sent' then ${reason}",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > is not repeated'],
-    },
-    {
-      title: 'a process records the outcome of an alert that another process has leased',
-      find: ".where('id', '=', id).where('lease_token', '=', token);",
-      replace: ".where('id', '=', id).where('id', '<>', token * 0);",
-    },
-    {
-      title: 'a postponed alert keeps its lease, so that the late result of an attempt is recorded',
-      find: " second'`,\n    lease_token: null,\n",
-      replace: " second'`,\n",
-    },
-    {
-      title: 'an alert that was sent keeps the error of an earlier attempt',
-      find: 'done_at: now, last_error: null }',
-      replace: 'done_at: now }',
-    },
-    {
-      title: 'the recovery of an alert that was canceled before the shutdown is sent',
-      find: "    .whereRef('a.lease_token', '=', 'r.token'),\n);",
-      replace: "    .whereRef('a.lease_token', '=', 'r.token')\n    .where('a.status', '=', sql.lit('queued')),\n);",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > during a pause'],
-    },
-    {
-      title: 'an alert that was not sent before the shutdown counts as an attempt',
-      find: 'then 0 else 1 end`',
-      replace: 'then 0 else 0 end`',
-    },
-    {
-      title: 'other processes are not told of alerts that were released',
-      find: 'JSON.stringify(rows) }), wakeDispatcher({}));',
-      replace: 'JSON.stringify(rows) }));',
     },
     {
       title: 'the age of the outbox is that of its newest alert',
@@ -309,6 +362,105 @@ export const alertFaults: Fault[] = [
       find: "    .where(sql<boolean>`not ${isSuspended('user_id')}`)\n",
       replace: '',
       tests: ['test/commands/suspend-user.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/batches.ts', tests: ['test/monitoring/alerts/groups.test.ts > batchesOf'] }, [
+    { title: 'five alerts become one message', find: 'grouped.length <= maxSingle', replace: 'grouped.length < maxSingle' },
+    { title: 'alerts to programs become one message', find: "audience === 'people' ? ", replace: 'audience !== undefined ? ' },
+    { title: 'an alert of a group is sent alone as well', find: '.filter((alert) => !group.includes(alert))', replace: '' },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/provider-state.ts', tests: ['test/monitoring/alerts/groups.test.ts'] }, [
+    {
+      title: 'a provider that works again is still said to fail',
+      find: '{ last_delivery_error: null, failing_since: null,',
+      replace: '{ last_delivery_error: null,',
+      tests: ['test/monitoring/alerts/groups.test.ts > a group that fails'],
+    },
+    {
+      title: 'each failure begins the hour after which the user is told anew',
+      find: 'failing_since: sql`coalesce(failing_since, ${now})`',
+      replace: 'failing_since: now',
+      tests: ['test/monitoring/alerts/groups.test.ts > since the first failure'],
+    },
+    {
+      title: 'the sixth of many outages is a message of its own',
+      find: 'when ${messagesInBurst} >= ${sql.lit(burst.messages)}',
+      replace: 'when ${messagesInBurst} > ${sql.lit(burst.messages)}',
+      tests: ['test/monitoring/alerts/groups.test.ts > five outages'],
+    },
+    {
+      title: 'a message from a minute ago delays the next one',
+      find: 'then burst_messages else 0 end + 1)',
+      replace: 'then burst_messages else burst_messages end + 1)',
+      tests: ['test/monitoring/alerts/groups.test.ts > half a minute'],
+    },
+    {
+      title: 'alerts that were never attempted lose their place when a provider works again',
+      find: "    .where('attempts', '>', sql.lit(0))\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > new settings'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/notices.ts', tests: ['test/monitoring/alerts/groups.test.ts > after an hour of failures'] }, [
+    {
+      title: 'the user is told of a failing provider every few seconds',
+      find: "    .where('p.failing_told_at', 'is', null)\n",
+      replace: '',
+    },
+    { title: 'the user is told of a failing provider at once', find: "interval '1 hour'", replace: "interval '1 second'" },
+    {
+      title: 'the user is told that a provider fails by the one that fails',
+      find: "    .where('p.failing_since', 'is', null)\n",
+      replace: '',
+    },
+    {
+      title: 'the user is told of a limit with each message that it suppresses',
+      find: 'if (!(await markAsTold(query, userId, reached))) return;',
+      replace: 'await markAsTold(query, userId, reached);',
+      tests: ['test/monitoring/alerts/dispatcher.test.ts > an SMS beyond the limit'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/deliveries.handlers.ts', tests: ['test/monitoring/alerts/delivery-log.test.ts'] }, [
+    { title: 'the deliveries of all providers are listed', find: "    .where('provider_id', '=', given.providerId)\n", replace: '' },
+    {
+      title: 'the filter of deliveries is ignored',
+      find: '(${given.status}::text is null or status = ${given.status})',
+      replace: '(${given.status}::text is null or true)',
+    },
+    {
+      title: 'a message that is being sent is sent twice',
+      find: '    .where(({ not }) => not(isBeingSent)),\n',
+      replace: "    .where('id', '>', 0),\n",
+    },
+    {
+      title: 'a message that is sent again does not count toward the limits',
+      find: 'lease_token: null, counted_at: null, done_at: null',
+      replace: 'lease_token: null, done_at: null',
+    },
+    {
+      title: 'a message that is sent again is given up at once',
+      find: 'queued_at: now, next_attempt_at: now',
+      replace: 'next_attempt_at: now',
+    },
+    {
+      title: 'a message that is sent again waits for the next search',
+      find: 'selectDelivery(path), wakeDispatcher({}));',
+      replace: 'selectDelivery(path));',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > is sent again, with the same id'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/test-log.ts', tests: ['test/monitoring/alerts/delivery-log.test.ts'] }, [
+    { title: 'a failed test is logged as sent', find: "then 'sent' else 'failed' end", replace: "then 'sent' else 'sent' end" },
+    {
+      title: 'a failed test does not show on the provider',
+      find: 'return [recordFailedTest({ id: providerId, reason }), log];',
+      replace: 'return [log];',
+    },
+    {
+      title: 'alerts wait although a test has shown that the provider works',
+      find: 'retryNow({ userId, providerId }), log',
+      replace: 'log',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > new settings'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/message-limits.ts', tests: outbox }, [
@@ -326,10 +478,10 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a provider gets 10,000 messages per hour',
-      find: 'const perProviderPerHour = 100;',
-      replace: 'const perProviderPerHour = 10_000;',
+      find: '{ people: 100, programs',
+      replace: '{ people: 10_000, programs',
     },
-    { title: 'the limit of messages is one too high', find: 'count.messages >= maximum', replace: 'count.messages > maximum' },
+    { title: 'the limit of messages is one too high', find: 'count.messages < maximum', replace: 'count.messages <= maximum' },
     {
       title: 'an exempt message is not counted',
       find: '  await query(increaseCounts(given));\n',

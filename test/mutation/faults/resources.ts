@@ -158,8 +158,8 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'a failed test of a provider is an internal error',
-      find: "if (error instanceof DeliveryFailed) throw new ProblemError('delivery_failed', error.message);",
-      replace: "if (!error) throw new ProblemError('delivery_failed', String(DeliveryFailed));",
+      find: 'if (!(error instanceof DeliveryFailed)) throw error;',
+      replace: 'if (!(error instanceof DeliveryFailed) || error.message !== undefined) throw error;',
       tests: testProvider,
     },
   ]),
