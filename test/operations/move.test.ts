@@ -229,6 +229,8 @@ async function fillDirectory(data: string): Promise<{ key: string; lastWebsite: 
   const service = await startService({}, { database });
   const { id, api } = await createUserWithRows(service);
   await api.post('/api/providers', { json: { provider_type: 'telegram', chat_id: '1', token } });
+  // The id of the database, which the dispatcher creates.
+  await database.asEngine((em) => em.execute('insert into installation default values', [], 'run'));
   const { key } = await database.asUser(id, async (em) => {
     await em.execute(
       `insert into websites (user_id, domain, exclude_params)

@@ -90,8 +90,16 @@ test('a failure that needs no confirmation has none, and a first failure follows
   expect(factsOf({ ...event, lastGood: { at: event.timestamp, ms: null } })[1]).toEqual(['Last good', 'Sun 15 Nov, 01:41 UTC', undefined]);
 });
 
+test('a recovery that was reported without a response has no response time', () => {
+  const event = outageOf('monitor.recovered');
+  event.data.monitor.last_response_time_ms = null;
+  expect(factsOf(event).map(([label]) => label)).toEqual(['Was down', 'Cause', 'Address']);
+});
+
 test('only web addresses are links', () => {
   const event = outageOf('monitor.down');
+  event.data.monitor.url = 'http://shop.example/';
+  expect(contentOf(event).links).toEqual([{ label: 'Open the site', url: 'http://shop.example/' }]);
   for (const url of ['tcp://db.example.org:5432', 'db.example.org']) {
     event.data.monitor.url = url;
     expect(contentOf(event).links).toEqual([]);
