@@ -67,7 +67,7 @@ test('a provider of an unknown type is listed without its settings, and cannot b
   const list = await read('/api/providers');
   expect([list.status, list.body.data]).toEqual([
     200,
-    [{ id: providerId, provider_type: 'pigeon', created_at: expect.any(String), updated_at: expect.any(String) }],
+    [{ id: providerId, provider_type: 'pigeon', name: null, created_at: expect.any(String), updated_at: expect.any(String) }],
   ]);
   const tested = await user.api.post(`/api/providers/${providerId}/test`);
   expect([tested.status, tested.body.detail]).toEqual([502, 'This version of the service does not know the provider type pigeon.']);
