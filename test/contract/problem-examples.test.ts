@@ -37,7 +37,7 @@ describe.each([...Map.groupBy(examples, ({ id }) => id)])('%s', (_, own) => {
 
   test.each(own.filter(({ problem }) => problem.status === 404))('$name names the resource in its detail', ({ problem }) => {
     const resource =
-      /^(?:(?:API key|Incident|Monitor|Provider|Website) (?:\d+|"[^"]+") was not found|Provider \d+ is not assigned to monitor \d+|No monitor has this token)\./;
+      /^(?:(?:API key|Delivery|Incident|Monitor|Provider|Website) (?:\d+|"[^"]+") was not found|Provider \d+ is not assigned to monitor \d+|No monitor has this token)\./;
     expect(problem.detail).toMatch(resource);
   });
 });

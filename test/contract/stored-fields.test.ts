@@ -7,6 +7,7 @@ import { UserEntity } from '../../src/accounts/user.entity.ts';
 import { columnsOf } from '../../src/db/tables.ts';
 import { entities } from '../../src/entities.ts';
 import { MonitorEntity } from '../../src/monitoring/monitors/monitor.entity.ts';
+import { ProviderEntity } from '../../src/monitoring/providers/provider.entity.ts';
 import { WebsiteEntity } from '../../src/websites/website.entity.ts';
 import type { ApiResponse } from '../support/api-client.ts';
 import { bundles, operations } from '../support/contract-operations.ts';
@@ -305,6 +306,7 @@ test('the columns that are read by default contain no hash, and nothing that onl
     [SessionEntity, ['tokenHash']],
     [ApiKeyEntity, ['keyHash']],
     [WebsiteEntity, ['userId', 'domainUnicode', 'passwordHash']],
+    [ProviderEntity, ['failingToldAt', 'nextMessageAt', 'burstStartedAt', 'burstMessages']],
     [
       MonitorEntity,
       [

@@ -10,7 +10,7 @@ export default defineConfig({
     include: ['test/faults/**/*.test.ts'],
     exclude: ['test/faults/**/*.long.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
-    reporters: ['default', new GuaranteeTable(23), new RunRecorder()],
+    reporters: ['default', new GuaranteeTable(24), new RunRecorder()],
     hookTimeout: 60_000,
     sequence: {
       sequencer: slowestFirst(

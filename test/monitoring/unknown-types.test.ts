@@ -67,7 +67,16 @@ test('a provider of an unknown type is listed without its settings, and cannot b
   const list = await read('/api/providers');
   expect([list.status, list.body.data]).toEqual([
     200,
-    [{ id: providerId, provider_type: 'pigeon', name: null, created_at: expect.any(String), updated_at: expect.any(String) }],
+    [
+      {
+        id: providerId,
+        provider_type: 'pigeon',
+        name: null,
+        last_delivery_error: null,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ],
   ]);
   const tested = await user.api.post(`/api/providers/${providerId}/test`);
   expect([tested.status, tested.body.detail]).toEqual([502, 'This version of the service does not know the provider type pigeon.']);
@@ -82,7 +91,8 @@ test('an alert to a provider of an unknown type stays pending', async () => {
     [user.id, monitorId, providerId],
   );
   await service.database.asEngine((em) => queryInTransaction(em)(alert, wakeDispatcher({})));
-  const alerts = async () => (await service.database.query(user.id)(sql<object>('select status, last_error from alerts')))[0];
+  const alerts = async () =>
+    (await service.database.query(user.id)(sql<object>(`select status, last_error from alerts where kind = 'monitor.down'`)))[0];
   const reason = 'This version of the service does not know the provider type pigeon.';
   await expect.poll(alerts, { timeout: 15_000 }).toEqual([{ status: expect.any(String), last_error: reason }]);
   expect(await alerts()).toEqual([{ status: 'queued', last_error: reason }]);

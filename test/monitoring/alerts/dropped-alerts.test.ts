@@ -234,6 +234,12 @@ test('recoveries of other providers and incidents, and those of alerts that fail
       [canceled.error, user.id],
       'run',
     );
+    await em.execute(
+      `update alerts set status = 'suppressed', last_error = 'the limit is reached'
+        where id = (select max(id) from alerts where kind = 'monitor.down' and user_id = ?)`,
+      [user.id],
+      'run',
+    );
   });
   startDispatcher();
   const readRecoveries = async () =>

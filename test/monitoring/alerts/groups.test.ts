@@ -92,7 +92,8 @@ describe('dispatcher', () => {
     const [row] = await service.database.asUser(user.id, (em) =>
       em.execute<Record<string, unknown>[]>(
         `select last_delivery_error as error, failed_attempts as attempts, failing_since is not null as failing,
-           round(extract(epoch from next_message_at - app_now()))::int as pause from providers where id = ?`,
+           round(extract(epoch from next_message_at - app_now()))::int as pause,
+           (select next_message_at > max(done_at) from alerts where provider_id = providers.id) as paused_since from providers where id = ?`,
         [providerId],
       ),
     );
@@ -167,10 +168,10 @@ describe('dispatcher', () => {
 
   test('a message that is rejected for good does not pause the provider', async () => {
     await queue(3);
-    start(() => (messages.length === 1 ? Promise.reject(new DeliveryFailed('No.', { permanent: true })) : Promise.resolve()), 'programs');
-    await expect.poll(() => countOf('sent'), { timeout: 15_000 }).toBe(2);
-    expect(await countOf('failed')).toBe(1);
-    expect(await readProvider()).toMatchObject({ error: null });
+    start(() => (messages.length === 3 ? Promise.reject(new DeliveryFailed('No.', { permanent: true })) : Promise.resolve()), 'programs');
+    await expect.poll(() => countOf('failed'), { timeout: 15_000 }).toBe(1);
+    expect(await countOf('sent')).toBe(2);
+    expect(await readProvider()).toMatchObject({ error: 'No.', paused_since: false });
   });
 
   test('a provider that works again gets at once what waits because it has failed', async () => {

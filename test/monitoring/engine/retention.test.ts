@@ -67,26 +67,34 @@ test('keeps an incident that is open for 500 days, or was resolved yesterday aft
   expect(kept.map(({ cause }) => cause)).toEqual(['open', 'resolved yesterday']);
 });
 
-test('deletes alerts that were sent or failed before RETENTION_DAYS, and keeps newer and queued ones', async () => {
-  const user = await service.createUser();
-  const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
-  await service.database.asEngine((em) =>
-    em.execute(
-      `with given (name, status, days) as (
-         values ('old sent', 'sent', 36), ('old failed', 'failed', 36), ('new sent', 'sent', 34), ('old queued', 'queued', null)
+test.each([
+  ['30 days, although RETENTION_DAYS is greater', 35, 30],
+  ['RETENTION_DAYS, which are fewer than 30', 10, 10],
+])(
+  'deletes alerts that were sent or failed before %s, and keeps newer and queued ones and those of open incidents',
+  async (_, retentionDays, days) => {
+    const user = await service.createUser();
+    const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
+    await service.database.asEngine((em) =>
+      em.execute(
+        `with given (name, status, days, is_open) as (
+         values ('old sent', 'sent', ?::int + 1, false), ('old failed', 'failed', ? + 1, false), ('old, still open', 'sent', ? + 1, true),
+                ('new sent', 'sent', ? - 1, false), ('old queued', 'queued', null, false)
        ), opened as (
          insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
-         select ?, ?, now() - interval '36 days', now() - interval '36 days', name from given returning user_id, id, cause
+         select ?, ?, now() - interval '36 days', case when not is_open then now() - interval '36 days' end, name from given
+         returning user_id, id, cause
        )
        insert into alerts (user_id, incident_id, provider_id, kind, payload, status, created_at, done_at)
        select user_id, id, ?, ${namedAlert('name')}, status, now() - interval '36 days', now() - days * interval '1 day'
        from given join opened on cause = name`,
-      [user.id, monitor.id, provider.id],
-    ),
-  );
-  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
-  const kept = await service.database.asUser(user.id, (em) =>
-    em.execute<{ name: string }[]>(`select ${alertName} as name from alerts order by 1`),
-  );
-  expect(kept.map(({ name }) => name)).toEqual(['new sent', 'old queued']);
-});
+        [days, days, days, days, user.id, monitor.id, provider.id],
+      ),
+    );
+    for (const { deleteBatch } of monitoringDeletions(service.database, retentionDays)) await deleteBatch();
+    const kept = await service.database.asUser(user.id, (em) =>
+      em.execute<{ name: string }[]>(`select ${alertName} as name from alerts order by 1`),
+    );
+    expect(kept.map(({ name }) => name)).toEqual(['new sent', 'old queued', 'old, still open']);
+  },
+);
