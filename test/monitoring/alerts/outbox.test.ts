@@ -212,7 +212,7 @@ test('the age of the outbox is that of its oldest alert', async () => {
   const other = await openIncident();
   const oldestSeconds = await inTransaction(async (query) => {
     const values = [user.id, other, providerId];
-    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at)
+    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, payload, queued_at)
                     values ($1, $2, $3, ${sampleAlert()}, app_now() - interval '2 hours')`;
     await query(sql(insert, values));
     const counted = await countPendingAlerts(query);
