@@ -32,6 +32,7 @@ afterEach(async () => {
   dispatcher = undefined;
   await asEngine(`update alerts set status = 'failed' where status = 'queued'`);
   await asEngine('update incidents set remind_at = null');
+  await asEngine('update providers set next_message_at = null');
 });
 afterAll(() => service.stop());
 
@@ -238,6 +239,17 @@ describe('reminders', () => {
     expect(await kinds()).toHaveLength(4);
   });
 
+  test('begin after the delay and the interval', async () => {
+    await assign({ delay_seconds: 600, remind_every_seconds: 300 });
+    await open();
+    expect(await remindIn()).toBeGreaterThan(890);
+    start();
+    await pass(11);
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent']);
+    await pass(5);
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent', 'monitor.reminder sent']);
+  });
+
   test('each provider has its own interval, and those of none are never looked at', async () => {
     await assign({ remind_every_seconds: 600, delay_seconds: 60 });
     const others = [(await createProvider(user)).id, (await createProvider(user)).id];
@@ -371,6 +383,10 @@ describe('reminders', () => {
     await expect.poll(sent, { timeout: 30_000 }).toBe(count);
     expect(messages.length).toBeLessThanOrEqual(5);
     expect(messages[0]?.content.title).toMatch(/^\d+ monitors still down$/);
+    // Also while none can be sent, so that no message wakes the dispatcher.
+    await asEngine(`update providers set next_message_at = app_now() + interval '1 hour' where id = ?`, [providerId]);
+    await pass(6);
+    await expect.poll(async () => (await kinds()).length, { timeout: 15_000 }).toBe(2 * count);
   });
 
   test('a suspended user gets none', async () => {
@@ -383,7 +399,7 @@ describe('reminders', () => {
     await commands['user suspend']({ ...context, signal: AbortSignal.timeout(60_000) }, { email: user.email });
     await pass(6);
     await new Promise((done) => setTimeout(done, 600));
-    expect(messages).toHaveLength(1);
+    expect(await kinds()).toEqual(['monitor.down sent']);
   });
 
   test('old ones are deleted while the incident is open, and what was said first is kept', async () => {
