@@ -316,6 +316,7 @@ export const alertFaults: Fault[] = [
       title: 'a provider that has finished does not let its next alert be sent soon',
       find: '    this.#sending.delete(providerId);\n    this.#loop.wake();',
       replace: '    this.#sending.delete(providerId);',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > the next alert of a program'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/leases.ts', tests: outbox }, [
