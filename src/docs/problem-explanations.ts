@@ -179,6 +179,13 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning: 'The monitor waits for the heartbeats of a job. There is nothing that the service could check now.',
     remedies: ['Send a heartbeat to the heartbeat_url of the monitor. It is recorded at once.'],
   },
+  no_signing_secret: {
+    meaning: 'You rotated the signing secret of a provider that has none. Only messages to webhooks are signed.',
+    remedies: [
+      'Check the id. `GET /api/providers` lists your providers with their types.',
+      'To replace the token or the URL of another provider, update the provider.',
+    ],
+  },
   incident_resolved: {
     meaning:
       'You acknowledged an incident that is resolved. The monitor is up again, or its incident was closed for another reason, such as a pause.',
