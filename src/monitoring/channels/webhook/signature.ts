@@ -13,12 +13,15 @@ interface SignedMessage {
 export function signatureHeaders({ id, at, body }: SignedMessage, secrets: readonly string[]): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const signatures = secrets.map(
-    (secret) => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
+    (secret) =>
+      `v1,${createHmac('sha256', Buffer.from(keyTextOf(secret), 'base64'))
+        .update(`${id}.${timestamp}.${body}`)
+        .digest('base64')}`,
   );
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
 
-/** The text after `whsec_` is the key in Base64. */
-function keyOf(secret: string): Buffer {
-  return Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64');
+/** The text after `whsec_`: the key in Base64. */
+export function keyTextOf(secret: string): string {
+  return secret.slice(secret.indexOf('_') + 1);
 }

@@ -2,7 +2,7 @@ import { isAllowed, literalAddress, type Ranges, urlError } from '../../../net/a
 import type { Channel, ChannelDeps, ChannelSettings } from '../channel.ts';
 import { post } from '../post.ts';
 import { secretsOfWebhook } from '../redact.ts';
-import { signatureHeaders } from './signature.ts';
+import { keyTextOf, signatureHeaders } from './signature.ts';
 import { webhookEvent } from './webhook-event.ts';
 
 /** Posts events to a program of the user, signed as in Standard Webhooks. */
@@ -27,7 +27,7 @@ export function webhookChannel({ net, limits }: ChannelDeps): Channel<ChannelSet
         url,
         headers: { 'content-type': 'application/json', ...signatureHeaders({ id, at: signing.at, body }, signing.secrets) },
         body,
-        secrets: [...secretsOfWebhook(url), ...signing.secrets],
+        secrets: [...secretsOfWebhook(url), ...signing.secrets.flatMap((secret) => [secret, keyTextOf(secret)])],
         parse: (text: string) => ({ accepted: true, message: text }),
       };
       await post(request, isSecure(url) ? net : { ...net, onlyAllowed: true }, limits);
