@@ -261,7 +261,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   delivery_failed: {
     meaning:
-      'The mail server, Slack, Telegram or the SMS service did not accept the test notification, or was unreachable. The `detail` contains the reason.',
+      'The mail server, Slack, Telegram, the SMS service or the webhook did not accept the test notification, or was unreachable. The `detail` contains the reason.',
     remedies: [
       'Check the e-mail address, the webhook URL, the bot token and chat id, or the phone number of the provider.',
       'Telegram: the recipient must have sent a message to the bot first, or the bot must be a member of the group.',
