@@ -33,7 +33,7 @@ export async function resolveHost(host: string, { allow, onlyAllowed, lookup = l
   if (!addresses.every(({ address }) => isPublic(address, allow))) {
     throw new NetworkError('address_not_allowed', 'address not allowed: it is private, local or reserved');
   }
-  if (onlyAllowed && !addresses.every(({ address }) => isAllowed(address, allow))) {
+  if (onlyAllowed && addresses.some(({ address }) => !isAllowed(address, allow))) {
     throw new NetworkError('address_not_allowed', 'address not allowed: without https, only addresses in NET_ALLOW are');
   }
   return addresses;

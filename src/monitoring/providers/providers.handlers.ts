@@ -29,7 +29,7 @@ import { wakeDispatcher } from '../wake.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
 import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
 import { createdProviderView, providerView } from './provider.view.ts';
-import { newSigningSecret, rotateSecret, signingOf, storedSecret } from './signing-secret.ts';
+import { newSigningSecret, replaceSecret, rotateSecret, signingOf, storedSecret } from './signing-secret.ts';
 
 type ProviderOperations = Pick<
   operations,
@@ -181,12 +181,11 @@ export function providerHandlers({
       let previousExpiresAt: string | null = null;
       await writeIf(db, async () => {
         const provider = await readProvider(db, id);
-        const { providerType, version } = provider;
-        if (!channelOf(channels, providerType).isSigned) throw unsigned(providerType);
         const rotated = rotateSecret(provider, secret, cipher, now());
+        if (!rotated) throw unsigned(provider.providerType);
         previousExpiresAt = rotated.previousExpiresAt;
-        // A concurrent rotation is followed by this one: its secret is then the previous one.
-        return [updateProvider({ id, versions: [version], changes: JSON.stringify(rotated.changes), name: undefined })];
+        // If another rotation came first, its secret is then the previous one.
+        return [replaceSecret({ id, replaced: rotated.replaced, changes: JSON.stringify(rotated.changes) })];
       });
       const data = { id, signing_secret: secret, previous_expires_at: previousExpiresAt };
       return { body: { data }, containsSecret: true };

@@ -117,6 +117,15 @@ test('a huge response counts as accepted, and is not read to its end', async () 
   await send();
 });
 
+test('a receiver that quotes the key of the signature is not quoted', async () => {
+  const key = signing.secrets[0]?.slice('whsec_'.length) ?? '';
+  setup.webhook.script = scripts.respond(`wrong key ${key}`, 401);
+  expect(await failureOf(send())).toMatchObject({
+    permanent: true,
+    message: 'The webhook rejected the message with status 401: wrong key ****.',
+  });
+});
+
 describe('addresses', () => {
   const channelsFor = (allow: string[], lookup: string[] = []) => {
     const net: Net = { allow: parseRanges(allow), lookup: async () => lookup.map((address) => ({ address, family: 4 })) };
