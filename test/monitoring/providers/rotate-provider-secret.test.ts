@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { replaceSecret } from '../../../src/monitoring/providers/signing-secret.ts';
 import type { ApiResponse } from '../../support/api-client.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
@@ -83,6 +84,14 @@ test('twice within 24 hours, only the two newest secrets sign', async () => {
 test('concurrently, each returned secret but the oldest signs', async () => {
   const responses = await Promise.all([rotate(), rotate()]);
   expect((await verifying(first, ...responses)).toSorted()).toEqual([false, true, true]);
+});
+
+test('a secret that has been replaced in the meantime is not replaced again', async () => {
+  const second = await rotate();
+  const stale = replaceSecret({ id: Number(path.split('/').at(-1)), replaced: 'v1.stale', changes: '{"signing_secret": null}' });
+  const [changed] = await service.database.query(user.id)(stale);
+  expect(changed).toEqual([]);
+  expect(await verifying(first, second)).toEqual([true, true]);
 });
 
 test('keeps the ETag and updated_at, so that it does not reject an update', async () => {
