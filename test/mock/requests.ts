@@ -125,6 +125,11 @@ export const samples: Sample[] = [
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pigeon' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'sms', name: ' ', phone_number: '+14155550123' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'slack', webhook_url: 'https://example.com/hook' } }),
+  sample(201, 'createProvider', 'POST /api/providers', {
+    json: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/sitekeeper' },
+  }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'webhook', webhook_url: 'http://board.example.com/' } }),
+  sample(200, 'rotateProviderSecret', 'POST /api/providers/2/rotate-secret'),
   sample(200, 'listProviders', 'GET /api/providers'),
   sample(200, 'showProvider', 'GET /api/providers/1'),
   sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { recipient_email: 'oncall@example.com' } }),

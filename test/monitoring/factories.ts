@@ -19,12 +19,14 @@ export const providerExamples = {
   slack: { provider_type: 'slack', webhook_url: webhookUrl, channel: '#ops', username: 'Sitekeeper' },
   telegram: { provider_type: 'telegram', chat_id: '-1001234567890', token: telegramToken },
   sms: { provider_type: 'sms', phone_number: '+14155550123' },
+  webhook: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/examplesecretpath' },
 } as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
 /** How responses show the secrets of the examples. */
 export const providerMasks: Partial<Record<ProviderType, object>> = {
   slack: { webhook_url: '****path' },
   telegram: { token: '****xamp' },
+  webhook: { webhook_url: '****path' },
 };
 /** The monitor types of the contract. */
 export const monitorTypes = monitoring.components.schemas.MonitorCreate.properties.type.enum;
@@ -41,5 +43,6 @@ export function createProvider(user: TestUser, type: ProviderType = 'email'): Pr
 async function create({ api }: TestUser, collection: string, json: object): Promise<Created> {
   const { status, body, headers } = await api.post(collection, { json });
   expect(status).toBe(201);
-  return { id: body.data.id, path: `${collection}/${body.data.id}`, etag: headers.get('ETag') ?? '', data: body.data };
+  const { signing_secret: _, ...data } = body.data; // It is shown only on creation.
+  return { id: data.id, path: `${collection}/${data.id}`, etag: headers.get('ETag') ?? '', data };
 }

@@ -9,6 +9,7 @@ import { monitorFaults } from './faults/monitors.ts';
 import { networkFaults } from './faults/network.ts';
 import { operationFaults } from './faults/operations.ts';
 import { resourceFaults } from './faults/resources.ts';
+import { webhookFaults } from './faults/webhooks.ts';
 
 /** Every fault that is planted. */
 export const faults: Fault[] = [
@@ -22,4 +23,5 @@ export const faults: Fault[] = [
   ...networkFaults,
   ...operationFaults,
   ...resourceFaults,
+  ...webhookFaults,
 ];

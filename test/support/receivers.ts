@@ -12,6 +12,7 @@ export async function startReceivers() {
   const externalAddress = '127.0.0.9';
   const mail = await startMailServer();
   const slack = await startWebServer({ host: externalAddress, certificate: await authority.issue('hooks.slack.com') });
+  const webhook = await startWebServer({ host: externalAddress, certificate: await authority.issue('board.example.com') });
   const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
   const twilio = await startWebServer({ script: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201) });
   /** Every host name resolves to the external address, the only one that requests may reach. */
@@ -30,6 +31,7 @@ export async function startReceivers() {
     slack: { provider_type: 'slack', webhook_url: `https://hooks.slack.com:${slack.port}/services/T0/B0/hiddenhidden`, channel: '#ops' },
     telegram: { provider_type: 'telegram', chat_id: '-100123', token: '123456:hiddenhiddenhiddenhiddenhiddenhid' },
     sms: { provider_type: 'sms', phone_number: '+4915112345678' },
+    webhook: { provider_type: 'webhook', webhook_url: `https://board.example.com:${webhook.port}/hooks/hiddenhidden` },
   } as const;
   return {
     externalAddress,
@@ -40,12 +42,14 @@ export async function startReceivers() {
     slack,
     telegram,
     twilio,
+    webhook,
     /** Returns the texts that each channel has received so far. */
     received: () => ({
       email: mail.mails.map(({ parsed }) => (parsed.text ?? '').trim()),
       slack: slack.requests.map(({ body }) => String(JSON.parse(body).text)),
       telegram: telegram.requests.map(({ body }) => String(JSON.parse(body).text)),
       sms: twilio.requests.map(({ body }) => new URLSearchParams(body).get('Body') ?? ''),
+      webhook: webhook.requests.map(({ body }) => String(JSON.parse(body).type)),
     }),
     /** Returns the names of the monitors in the alerts about outages that each channel has received so far. */
     names: () => ({
@@ -53,9 +57,10 @@ export async function startReceivers() {
       slack: slack.requests.map(({ body }) => /(?:Down|Recovered): (.*?)\*?\n/.exec(JSON.parse(body).text)?.[1] ?? ''),
       telegram: telegram.requests.map(({ body }) => /(?:Down|Recovered): (.*?)<\/b>/.exec(JSON.parse(body).text)?.[1] ?? ''),
       sms: twilio.requests.map(({ body }) => /^(?:DOWN|UP) (.*?): /.exec(new URLSearchParams(body).get('Body') ?? '')?.[1] ?? ''),
+      webhook: webhook.requests.map(({ body }) => String(JSON.parse(body).data.monitor?.friendly_name ?? '')),
     }),
     async close() {
-      await Promise.all([mail.close(), slack.close(), telegram.close(), twilio.close()]);
+      await Promise.all([mail.close(), slack.close(), telegram.close(), twilio.close(), webhook.close()]);
     },
   };
 }

@@ -5,6 +5,7 @@ import { emailChannel } from './email/email.channel.ts';
 import { slackChannel } from './slack/slack.channel.ts';
 import { smsChannel } from './sms/sms.channel.ts';
 import { telegramChannel } from './telegram/telegram.channel.ts';
+import { webhookChannel } from './webhook/webhook.channel.ts';
 
 /** One channel for each provider type of the contract. */
 export type ChannelRegistry = { readonly [Type in ProviderType]: Channel<ChannelSettings<Type>> };
@@ -22,6 +23,7 @@ export function createChannels(settings: DeliverySettings, net: Net, limits: Par
     slack: slackChannel(deps),
     telegram: telegramChannel(deps),
     sms: smsChannel(deps),
+    webhook: webhookChannel(deps),
   };
 }
 

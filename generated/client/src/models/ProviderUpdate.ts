@@ -97,6 +97,7 @@ export const ProviderUpdateProviderTypeEnum = {
     slack: 'slack',
     telegram: 'telegram',
     sms: 'sms',
+    webhook: 'webhook',
 } as const;
 export type ProviderUpdateProviderTypeEnum = typeof ProviderUpdateProviderTypeEnum[keyof typeof ProviderUpdateProviderTypeEnum];
 
