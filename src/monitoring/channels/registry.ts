@@ -1,9 +1,12 @@
 import type { DeliverySettings } from '../../config/config.ts';
 import type { Net } from '../../net/resolve.ts';
 import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed, type Limits, type ProviderType } from './channel.ts';
+import { discordChannel } from './discord/discord.channel.ts';
 import { emailChannel } from './email/email.channel.ts';
+import { pagerDutyChannel } from './pagerduty/pagerduty.channel.ts';
 import { slackChannel } from './slack/slack.channel.ts';
 import { smsChannel } from './sms/sms.channel.ts';
+import { teamsChannel } from './teams/teams.channel.ts';
 import { telegramChannel } from './telegram/telegram.channel.ts';
 
 /** One channel for each provider type of the contract. */
@@ -22,6 +25,9 @@ export function createChannels(settings: DeliverySettings, net: Net, limits: Par
     slack: slackChannel(deps),
     telegram: telegramChannel(deps),
     sms: smsChannel(deps),
+    discord: discordChannel(deps),
+    teams: teamsChannel(deps),
+    pagerduty: pagerDutyChannel(deps),
   };
 }
 

@@ -103,7 +103,8 @@ test('only web addresses are links', () => {
   for (const url of ['tcp://db.example.org:5432', 'db.example.org']) {
     event.data.monitor.url = url;
     expect(contentOf(event).links).toEqual([]);
-    expect(contentOf(event).facts.at(-1)).toEqual({ label: 'Address', value: [url], phrase: [url.replace('tcp://', '')] });
+    const host = [url.replace('tcp://', '')];
+    expect(contentOf(event).facts.at(-1)).toEqual({ label: 'Address', value: [url], short: host, phrase: host });
   }
 });
 

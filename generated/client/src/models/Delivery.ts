@@ -69,6 +69,7 @@ export const DeliveryEventEnum = {
     monitor_down: 'monitor.down',
     monitor_recovered: 'monitor.recovered',
     monitor_tls_expiring: 'monitor.tls_expiring',
+    monitor_tls_renewed: 'monitor.tls_renewed',
     provider_failing: 'provider.failing',
     alerts_suppressed: 'alerts.suppressed',
     test: 'test',
