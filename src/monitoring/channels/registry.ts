@@ -15,6 +15,9 @@ export type ChannelRegistry = { readonly [Type in ProviderType]: Channel<Channel
 /** The same for code that knows a type only at run time, and so not its settings. */
 export type Channels = Readonly<Record<ProviderType, Channel>>;
 
+/** The types whose receivers keep an incident open until they are told that it has ended. */
+export const typesWithIncidents: readonly ProviderType[] = ['pagerduty'];
+
 const defaultLimits: Limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 };
 
 /** Creates the channel of each provider type. A type of the contract that is missing here does not compile. */
