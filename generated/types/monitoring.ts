@@ -330,7 +330,7 @@ export interface paths {
         };
         /**
          * List providers
-         * @description Returns one page of your providers, newest first. Tokens and webhook URLs are masked.
+         * @description Returns one page of your providers, newest first. Tokens, keys and webhook URLs are masked.
          */
         get: operations["listProviders"];
         put?: never;
@@ -360,7 +360,7 @@ export interface paths {
         };
         /**
          * Show a provider
-         * @description Returns the provider. Tokens and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
+         * @description Returns the provider. Tokens, keys and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
          */
         get: operations["showProvider"];
         /**
@@ -396,7 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification". A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
          */
         post: operations["testProvider"];
         delete?: never;
@@ -1677,7 +1677,7 @@ export interface components {
              */
             id: number;
             /**
-             * @description What the message is about. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+             * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
              * @enum {string}
              */
             event: "monitor.down" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "test";

@@ -24,7 +24,7 @@ export interface Delivery {
      */
     id: number;
     /**
-     * What the message is about. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+     * What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
      */
     event: DeliveryEventEnum;
     /**
