@@ -1,6 +1,11 @@
-import { AdaptiveCard, SerializationContext } from 'adaptivecards';
+import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { scripts, type WebServer } from './web-server.ts';
+
+// Node cannot load the modules of the library, because their imports have no extensions.
+const { AdaptiveCard, SerializationContext }: typeof import('adaptivecards') = createRequire(import.meta.url)(
+  'adaptivecards/dist/adaptivecards.js',
+);
 
 const maxBytes = 28 * 1024;
 

@@ -76,6 +76,18 @@ test.each([
   });
 });
 
+test('a renewal says when the new certificate expires', () => {
+  const { monitor } = outageOf('monitor.down').data;
+  const data = { monitor: { ...monitor, tls_expires_at: '2027-02-01T00:00:00.000Z' }, incident: null };
+  const [timestamp, replacedExpiry] = ['2026-11-15T12:59:00.000Z', '2026-11-24T12:59:00.000Z'];
+  expect(contentOf({ type: 'monitor.tls_renewed', timestamp, data, replacedExpiry })).toMatchObject({
+    tone: 'up',
+    sign: '✅',
+    title: 'Certificate renewed: Checkout API',
+    line: ['The new one expires ', new Date('2027-02-01T00:00:00.000Z')],
+  });
+});
+
 test('a monitor without a target has neither an address nor a link', () => {
   const event = outageOf('monitor.down');
   event.data.monitor.url = null;
