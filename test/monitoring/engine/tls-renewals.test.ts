@@ -63,6 +63,8 @@ test('a new certificate is reported once to those who keep an incident open, als
   await check(old);
   expect(await alerts()).toEqual([warning, warning]);
   for (const seen of [renewed, renewed, old, renewed, null]) await check(seen);
+  await passHours(21);
+  for (const seen of [old, renewed]) await check(seen);
   expect(await alerts()).toEqual([warning, warning, renewal]);
   const [alert] = await service.database.asUser(user.id, (em) =>
     em.execute<{ provider_id: number; payload: { replacedExpiry: string } }[]>(
