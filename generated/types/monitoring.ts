@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Assign a provider to a monitor
-         * @description Assigns one of your providers to the monitor. If it is already assigned, `enabled` is set to the value of this request (true if absent), and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. The provider gets no alert about an incident that is already open.
+         * @description Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If an incident is already open, the provider gets no alert about it, but reminders of it.
          */
         post: operations["addNotification"];
         /**
@@ -1219,6 +1219,16 @@ export interface components {
             /** @description Whether the provider gets alerts about the monitor. */
             enabled: boolean;
             /**
+             * Format: int32
+             * @description How long an outage lasts before the provider gets the alert about it. 0 means no delay.
+             */
+            delay_seconds: number;
+            /**
+             * Format: int32
+             * @description How often the provider gets a reminder of an open incident that nobody has acknowledged. Null means never.
+             */
+            remind_every_seconds: number | null;
+            /**
              * Format: date-time
              * @description When the provider was first assigned.
              */
@@ -1242,6 +1252,18 @@ export interface components {
              * @default true
              */
             enabled: boolean;
+            /**
+             * Format: int32
+             * @description How long an outage must last before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery.
+             * @default 0
+             */
+            delay_seconds: number;
+            /**
+             * Format: int32
+             * @description How often the provider gets a reminder while the incident is open and nobody has acknowledged it, counted from the alert. Null means never.
+             * @default null
+             */
+            remind_every_seconds: number | null;
         };
         /** @description One assignment. */
         NotificationItem: {
@@ -1680,7 +1702,7 @@ export interface components {
              * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
              * @enum {string}
              */
-            event: "monitor.down" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "test";
+            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "test";
             /**
              * Format: int64
              * @description The id of the monitor that the message is about. Null if it is about none.

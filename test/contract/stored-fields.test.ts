@@ -6,6 +6,7 @@ import { SessionEntity } from '../../src/accounts/session.entity.ts';
 import { UserEntity } from '../../src/accounts/user.entity.ts';
 import { columnsOf } from '../../src/db/tables.ts';
 import { entities } from '../../src/entities.ts';
+import { IncidentEntity } from '../../src/monitoring/incidents/incident.entity.ts';
 import { MonitorEntity } from '../../src/monitoring/monitors/monitor.entity.ts';
 import { ProviderEntity } from '../../src/monitoring/providers/provider.entity.ts';
 import { WebsiteEntity } from '../../src/websites/website.entity.ts';
@@ -294,15 +295,20 @@ describe('assignment', () => {
   const path = () => `/api/monitors/${monitorId}/notifications`;
 
   test('every field is stored on creation and by an update', async () => {
-    expect(Object.keys(schemas.NotificationCreate?.properties ?? {}).toSorted()).toEqual(['enabled', 'provider_id']);
+    expect(Object.keys(schemas.NotificationCreate?.properties ?? {}).toSorted()).toEqual([
+      'delay_seconds',
+      'enabled',
+      'provider_id',
+      'remind_every_seconds',
+    ]);
     const { body } = await user.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
     const provider_id = body.data.id;
-    for (const [status, enabled] of [
-      [201, false],
-      [200, true],
+    for (const [status, settings] of [
+      [201, { enabled: false, delay_seconds: 60, remind_every_seconds: 300 }],
+      [200, { enabled: true, delay_seconds: 3600, remind_every_seconds: 86_400 }],
     ] as const) {
-      const response = await user.api.post(path(), { json: { provider_id, enabled } });
-      expect([response.status, response.body.data]).toMatchObject([status, { monitor_id: monitorId, provider_id, enabled }]);
+      const response = await user.api.post(path(), { json: { provider_id, ...settings } });
+      expect([response.status, response.body.data]).toMatchObject([status, { monitor_id: monitorId, provider_id, ...settings }]);
       expect((await findIn(path(), provider_id, 'provider_id')).body.data).toEqual(response.body.data);
     }
   });
@@ -329,6 +335,7 @@ test('the columns that are read by default contain no hash, and nothing that onl
     [SessionEntity, ['tokenHash']],
     [ApiKeyEntity, ['keyHash']],
     [WebsiteEntity, ['userId', 'domainUnicode', 'passwordHash']],
+    [IncidentEntity, ['remindAt']],
     [ProviderEntity, ['failingToldAt', 'nextMessageAt', 'burstStartedAt', 'burstMessages']],
     [
       MonitorEntity,

@@ -32,7 +32,7 @@ function extremeEvent(type: StoredEvent['type'], text: string): StoredEvent {
     case 'alerts.suppressed':
       return { type, timestamp, data: { provider_id: 3, provider_type: 'slack', limit: '100 messages per hour', until: timestamp } };
     default:
-      return { ...event, data: { ...event.data, monitor } } as StoredEvent;
+      return { ...event, type, data: { ...event.data, monitor } } as StoredEvent;
   }
 }
 
@@ -42,7 +42,14 @@ const texts: [string, string][] = [
   ['5,000 emojis', '👩‍👩‍👧‍👦'.repeat(5000 / 11)],
   ['bidi controls and line breaks', '\u202eevil\u202c\r\n\u2066x\u2069 \u0000 \ud800'],
 ];
-const types = ['monitor.down', 'monitor.recovered', 'monitor.tls_expiring', 'provider.failing', 'alerts.suppressed'] as const;
+const types = [
+  'monitor.down',
+  'monitor.reminder',
+  'monitor.recovered',
+  'monitor.tls_expiring',
+  'provider.failing',
+  'alerts.suppressed',
+] as const;
 
 export const hostileEvents = texts.flatMap(([title, text]) =>
   types.map((type): [string, StoredEvent] => [`${type} with ${title}`, extremeEvent(type, text)]),

@@ -1,14 +1,16 @@
 import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
 
-type Type = 'monitor.down' | 'monitor.recovered';
+type Type = 'monitor.down' | 'monitor.reminder' | 'monitor.recovered';
 
-/** An incident of a monitor, which lasts from 01:41:07 to 02:04:18 UTC on Sun 15 Nov 2026. */
+/** An incident of a monitor, which lasts from 01:41:07 to 02:04:18 UTC on Sun 15 Nov 2026. Its reminder follows after 22 minutes. */
 export function sampleEvent({ type = 'monitor.down' as Type, name = 'Checkout API', cause = 'HTTP 503' } = {}): StoredEvent {
-  const isDown = type === 'monitor.down';
+  const isDown = type !== 'monitor.recovered';
   const [down, up] = ['2026-11-15T01:41:07.000Z', '2026-11-15T02:04:18.000Z'];
   return {
     type,
-    timestamp: isDown ? '2026-11-15T01:41:17.000Z' : up,
+    timestamp: { 'monitor.down': '2026-11-15T01:41:17.000Z', 'monitor.reminder': '2026-11-15T02:03:17.000Z', 'monitor.recovered': up }[
+      type
+    ],
     data: {
       monitor: {
         id: 5,

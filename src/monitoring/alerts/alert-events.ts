@@ -26,8 +26,10 @@ const selectMonitors = prepare(({ ids }: { ids: number[] }) =>
     .where('id', '=', sql<number>`any (${ids}::bigint[])`),
 );
 
-/** Describes incidents that have opened, or were resolved, with the monitors as they are now. */
-export async function incidentEvents(query: Query, type: 'monitor.down' | 'monitor.recovered', incidents: Incident[]): Promise<NewEvent[]> {
+type IncidentEventType = 'monitor.down' | 'monitor.reminder' | 'monitor.recovered';
+
+/** Describes incidents that have opened, are still open, or were resolved, with the monitors as they are now. */
+export async function incidentEvents(query: Query, type: IncidentEventType, incidents: Incident[]): Promise<NewEvent[]> {
   const monitors = await readMonitors(
     query,
     incidents.map(({ monitorId }) => monitorId),
@@ -37,7 +39,7 @@ export async function incidentEvents(query: Query, type: 'monitor.down' | 'monit
     if (!monitor) return [];
     const { lastGoodAt, lastGoodMs, now } = monitor;
     const data = { monitor: listedMonitorView(monitor), incident: incidentView(incident) };
-    const lastGood = type === 'monitor.down' && lastGoodAt ? { at: lastGoodAt.toISOString(), ms: lastGoodMs } : null;
+    const lastGood = type !== 'monitor.recovered' && lastGoodAt ? { at: lastGoodAt.toISOString(), ms: lastGoodMs } : null;
     const event = { type, timestamp: now.toISOString(), data, lastGood };
     return [{ userId: incident.userId, monitorId: incident.monitorId, incidentId: incident.id, event }];
   });

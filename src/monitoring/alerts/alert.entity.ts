@@ -25,7 +25,7 @@ export const AlertEntity = defineEntity({
     leaseToken: p.bigint('number').nullable(),
     lastError: p.text().nullable(),
     createdAt: p.datetime(3).defaultRaw('app_now()'),
-    /** When it was queued last. It is sent again if the user asks for that. */
+    /** From when on it is to be sent: later than its creation if it has a delay, or is sent again because the user asks for that. */
     queuedAt: p.datetime(3).defaultRaw('app_now()'),
     doneAt: p.datetime(3).nullable(),
     /** When it was counted toward the limits of messages. A retry is not counted again. */

@@ -11,6 +11,7 @@ import { chooseProviders } from './choose-providers.ts';
 import { findWaitingProviders, type LeasedAlert, leaseAlerts, selectNextAttempt, type WaitingProvider } from './due-alerts.ts';
 import { leasesOf, releaseAlerts, releaseWaiting } from './leases.ts';
 import { type FailingProvider, queueFailingNotices } from './notices.ts';
+import { queueReminders } from './reminders.ts';
 
 interface DispatcherDeps extends Omit<SenderDeps, 'isStopped'> {
   maxSleepMs?: number;
@@ -69,8 +70,9 @@ export class Dispatcher {
   async #iterate(): Promise<Pause> {
     const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
-      const { failing, leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
+      const { failing, hasMoreReminders, leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
         const failing = await queueFailingNotices(query);
+        const hasMoreReminders = await queueReminders(query);
         const { providers, continueAfter } = await findWaitingProviders(query, request);
         const chosen = chooseProviders(providers, [...this.#sending.values()]);
         const leased = await leaseAlerts(
@@ -78,7 +80,7 @@ export class Dispatcher {
           chosen.map((provider) => ({ ...provider, limit: alertsPerLease[this.#channelOf(provider).audience] })),
         );
         const [[nextAttempt]] = await query(selectNextAttempt({}));
-        return { failing, leased, continueAfter, nextAttempt };
+        return { failing, hasMoreReminders, leased, continueAfter, nextAttempt };
       });
       this.#report(failing);
       this.#afterUserId = continueAfter;
@@ -88,7 +90,7 @@ export class Dispatcher {
         const work = this.#sendInOrder(alerts).finally(() => this.#release(providerId));
         this.#sending.set(providerId, { userId, channel, work });
       }
-      const hasVisitedAll = request.afterUserId === 0 && continueAfter === 0;
+      const hasVisitedAll = request.afterUserId === 0 && continueAfter === 0 && !hasMoreReminders;
       const { maxSleepMs = defaultMaxSleepMs } = this.#deps;
       return { minMs, maxMs: hasVisitedAll ? Math.min(maxSleepMs, msUntilDue(nextAttempt?.seconds ?? undefined)) : minMs };
     } catch (error) {

@@ -3,6 +3,7 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
+import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { EventType } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
@@ -203,7 +204,7 @@ export async function leaseAlerts(query: Query, providers: (WaitingProvider & { 
   return leased.flat().toSorted((a, b) => a.id - b.id);
 }
 
-/** Selects the time until the next attempt, or until a lease or the pause of a provider ends. Alerts that are due are not considered. */
+/** Selects the time until the next attempt or reminder, or until a lease or the pause of a provider ends. What is due is not considered. */
 export const selectNextAttempt = prepare(() => {
   const nextAttempt = db
     .selectFrom('alerts')
@@ -211,7 +212,13 @@ export const selectNextAttempt = prepare(() => {
     .where('status', '=', queued)
     .where('next_attempt_at', '>', now);
   const nextMessage = db.selectFrom('providers').select(sql<Date | null>`min(next_message_at)`.as('at')).where('next_message_at', '>', now);
+  const nextReminder = tables<typeof IncidentEntity>()
+    .selectFrom('incidents')
+    .select(sql<Date | null>`min(remind_at)`.as('at'))
+    .where('remind_at', '>', now)
+    .where('resolved_at', 'is', null)
+    .where('acknowledged_at', 'is', null);
   return db
-    .selectFrom(nextAttempt.unionAll(nextMessage).as('next'))
+    .selectFrom(nextAttempt.unionAll(nextMessage).unionAll(nextReminder).as('next'))
     .select(sql<number | null>`extract(epoch from min(next.at) - ${now})::float8`.as('seconds'));
 });

@@ -24,6 +24,7 @@ function subjectOf(event: StoredEvent): string {
   const since = (time: string) => Date.parse(time);
   switch (event.type) {
     case 'monitor.down':
+    case 'monitor.reminder':
     case 'monitor.recovered':
       return `incident-${event.data.incident.id}-${since(event.data.incident.started_at)}`;
     case 'monitor.tls_expiring':

@@ -16,10 +16,15 @@ import type { NewEvent } from './alert-events.ts';
 const db = tables<typeof AlertEntity | typeof NotificationEntity>();
 const now = sql<Date>`app_now()`;
 
+const kind = sql<EventType>`(e.event ->> 'type')`;
+/** An outage can be reported after a delay. */
+const dueAt = sql<Date>`${now} + case when ${kind} = 'monitor.down' then n.delay_seconds else 0 end * interval '1 second'`;
+const shortOutage = 'not sent: the monitor was up again before the delay was over';
+
 const insertAlerts = prepare((given: { events: string }) =>
   db
     .insertInto('alerts')
-    .columns(['user_id', 'incident_id', 'monitor_id', 'provider_id', 'kind', 'payload'])
+    .columns(['user_id', 'incident_id', 'monitor_id', 'provider_id', 'kind', 'payload', 'queued_at', 'next_attempt_at'])
     .expression(
       db
         .selectFrom(jsonRows(given.events, 'e', { userId: 'bigint', monitorId: 'bigint', incidentId: 'bigint', event: 'jsonb' }))
@@ -28,7 +33,21 @@ const insertAlerts = prepare((given: { events: string }) =>
         )
         .select(['n.user_id', 'e.incidentId'])
         .select(sql<number | null>`case when e."incidentId" is null then e."monitorId" end`.as('monitor_id'))
-        .select(['n.provider_id', sql<EventType>`e.event ->> 'type'`.as('kind'), sql<StoredEvent>`e.event`.as('payload')]),
+        .select(['n.provider_id', kind.as('kind'), sql<StoredEvent>`e.event`.as('payload')])
+        .select([dueAt.as('queued_at'), dueAt.as('next_attempt_at')])
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('alerts as down')
+                .select(sql.lit(1).as('found'))
+                .where(kind, '=', 'monitor.recovered')
+                .whereRef('down.user_id', '=', 'n.user_id')
+                .where('down.incident_id', '=', sql.ref<number>('e.incidentId'))
+                .whereRef('down.provider_id', '=', 'n.provider_id')
+                .where('down.last_error', '=', sql.lit(shortOutage)),
+            ),
+          ),
+        ),
     )
     .onConflict((conflict) => conflict.columns(['user_id', 'incident_id', 'provider_id', 'kind', 'sequence']).doNothing())
     .returning('id'),
@@ -77,6 +96,17 @@ export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
     and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'monitor.down' and ${condition}))`;
 }
 
+/** Drops the alerts of incidents that were resolved before the delay was over. Nobody is told of these recoveries either. */
+export const cancelDelayed = prepare(({ incidentIds }: { incidentIds: number[] }) =>
+  db
+    .updateTable('alerts')
+    .set({ status: sql.lit('suppressed'), done_at: now, last_error: sql.lit(shortOutage) })
+    .where('incident_id', '=', sql<number>`any (${incidentIds}::bigint[])`)
+    .where('kind', '=', sql.lit('monitor.down'))
+    .where('status', '=', sql.lit('queued'))
+    .where('queued_at', '>', now),
+);
+
 export const canceledError = 'not sent: the monitor was paused or in maintenance, or its target changed';
 
 /**
@@ -120,14 +150,15 @@ const selectPending = prepare(() =>
   db
     .selectFrom('alerts')
     .where('status', '=', sql.lit('queued'))
+    .where('queued_at', '<=', now)
     .where(sql<boolean>`not ${isSuspended('user_id')}`)
     .select([
       sql<number>`count(*)::int`.as('count'),
-      sql<number>`coalesce(extract(epoch from ${now} - min(created_at)), 0)::float8`.as('oldestSeconds'),
+      sql<number>`coalesce(extract(epoch from ${now} - min(queued_at)), 0)::float8`.as('oldestSeconds'),
     ]),
 );
 
-/** Counts the alerts that wait to be sent, without those of suspended users. */
+/** Counts the alerts that wait to be sent, without those of suspended users and those with a delay. */
 export async function countPendingAlerts(query: Query): Promise<{ count: number; oldestSeconds: number }> {
   const [[row]] = await query(selectPending({}));
   return row ?? { count: 0, oldestSeconds: 0 };

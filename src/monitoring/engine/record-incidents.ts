@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { prepare, type Query } from '../../db/statement.ts';
 import { columnsOf, tables } from '../../db/tables.ts';
 import { incidentEvents } from '../alerts/alert-events.ts';
-import { queueAlerts } from '../alerts/outbox.ts';
+import { cancelDelayed, queueAlerts } from '../alerts/outbox.ts';
+import { cancelReminders, firstReminderAt } from '../alerts/reminders.ts';
 import { type Incident, IncidentEntity } from '../incidents/incident.entity.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 
@@ -14,11 +15,12 @@ const incidentColumns = columnsOf(IncidentEntity) as 'id'[];
 const insertIncidents = prepare(({ monitorIds }: { monitorIds: number[] }) =>
   db
     .insertInto('incidents')
-    .columns(['user_id', 'monitor_id', 'started_at', 'cause', 'status_code'])
+    .columns(['user_id', 'monitor_id', 'started_at', 'cause', 'status_code', 'remind_at'])
     .expression(
       db
         .selectFrom('monitors')
         .select(['user_id', 'id', 'first_failed_at', 'first_cause', 'first_status_code'])
+        .select(firstReminderAt('monitors.id').as('remind_at'))
         .where('id', '=', anyOf(monitorIds)),
     )
     .onConflict((conflict) => conflict.columns(['user_id', 'monitor_id']).where('resolved_at', 'is', null).doNothing())
@@ -49,5 +51,8 @@ export async function openIncidents(query: Query, monitorIds: number[]): Promise
 export async function resolveIncidents(query: Query, monitorIds: number[]): Promise<number> {
   if (monitorIds.length === 0) return 0;
   const [resolved] = await query(updateIncidents({ monitorIds }));
-  return resolved.length === 0 ? 0 : queueAlerts(query, await incidentEvents(query, 'monitor.recovered', resolved));
+  if (resolved.length === 0) return 0;
+  const incidentIds = resolved.map(({ id }) => id);
+  await query(cancelDelayed({ incidentIds }), cancelReminders({ incidentIds, reason: 'not sent: the incident is resolved' }));
+  return queueAlerts(query, await incidentEvents(query, 'monitor.recovered', resolved));
 }

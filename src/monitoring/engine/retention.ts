@@ -32,21 +32,24 @@ const deleteCheckHours = prepare(({ days }: Age) => {
 });
 
 const deleteAlerts = prepare(({ days }: Age) => {
-  // What was said about an open incident is needed until it is resolved.
+  // What was said first about an open incident is needed until it is resolved.
   const old = db
     .selectFrom('alerts')
     .select('id')
     .where('status', '<>', sql.lit('queued'))
     .where('done_at', '<', daysAgo(days))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('incidents')
-            .select(sql.lit(1).as('found'))
-            .whereRef('incidents.id', '=', 'alerts.incident_id')
-            .where('incidents.resolved_at', 'is', null),
+    .where(({ or, not, exists, selectFrom }) =>
+      or([
+        sql<boolean>`kind = 'monitor.reminder'`,
+        not(
+          exists(
+            selectFrom('incidents')
+              .select(sql.lit(1).as('found'))
+              .whereRef('incidents.id', '=', 'alerts.incident_id')
+              .where('incidents.resolved_at', 'is', null),
+          ),
         ),
-      ),
+      ]),
     );
   return db.deleteFrom('alerts').where('id', 'in', old.limit(batchSize)).returning('user_id');
 });

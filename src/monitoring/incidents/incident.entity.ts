@@ -15,6 +15,8 @@ export const IncidentEntity = defineEntity({
     statusCode: p.integer().nullable(),
     /** Null unless a user has acknowledged it. */
     acknowledgedAt: p.datetime(3).nullable(),
+    /** When the next reminder may be due. Null if no provider gets reminders. */
+    remindAt: p.datetime(3).nullable().lazy(),
   },
 });
 

@@ -7,6 +7,7 @@ import type { UserDatabase } from '../../db/user-database.ts';
 import { NotFound, ProblemError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
+import { cancelReminders } from '../alerts/reminders.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { IncidentEntity } from './incident.entity.ts';
 import { selectPage, selectPageOfMonitor } from './incident.list.ts';
@@ -40,7 +41,8 @@ export const incidentHandlers: Handlers<IncidentOperations, UserDatabase> = {
 
   async acknowledgeIncident({ path }, { db }) {
     // The update waits for another one of the same incident, and the second statement sees what that has changed.
-    const [, [incident]] = await db.query(acknowledge(path), selectIncident(path));
+    const reminders = cancelReminders({ incidentIds: [path.id], reason: 'not sent: the incident is acknowledged' });
+    const [, [incident]] = await db.query(acknowledge(path), selectIncident(path), reminders);
     if (!incident) throw new NotFound('Incident', path.id);
     if (incident.resolvedAt)
       throw new ProblemError('incident_resolved', 'A resolved incident cannot be acknowledged. No reminders are sent about it.');

@@ -48,6 +48,8 @@ export function contentOf(event: StoredEvent): Content {
   switch (event.type) {
     case 'monitor.down':
       return downContent(event);
+    case 'monitor.reminder':
+      return reminderContent(event);
     case 'monitor.recovered':
       return recoveredContent(event);
     case 'monitor.tls_expiring':
@@ -65,30 +67,40 @@ export function contentOf(event: StoredEvent): Content {
 
 type EventOf<Type extends StoredEvent['type']> = Extract<StoredEvent, { type: Type }>;
 
-function downContent({ timestamp, data: { monitor, incident }, lastGood }: EventOf<'monitor.down'> & EventContext): Content {
+function downContent(event: EventOf<'monitor.down'> & EventContext): Content {
+  const checks = event.data.monitor.confirmations + 1;
+  const confirmed: Fact = { label: 'Confirmed', value: [new Date(event.timestamp), `, ${checks} failed checks in a row`] };
+  return outageContent(event, 'Down', checks > 1 ? [confirmed] : []);
+}
+
+function reminderContent(event: EventOf<'monitor.reminder'> & EventContext): Content {
+  const ms = Date.parse(event.timestamp) - Date.parse(event.data.incident.started_at);
+  return outageContent(event, `Still down, ${roughDuration(ms)}`, []);
+}
+
+type Outage = EventOf<'monitor.down' | 'monitor.reminder'> & EventContext;
+
+function outageContent({ timestamp, data: { monitor, incident }, lastGood }: Outage, state: string, facts: Fact[]): Content {
   const name = plainText(monitor.friendly_name);
   const cause = plainText(causeInWords(incident.cause));
-  const at = new Date(timestamp);
   const since = new Date(incident.started_at);
-  const checks = monitor.confirmations + 1;
-  const confirmed: Fact = { label: 'Confirmed', value: [at, `, ${checks} failed checks in a row`] };
   return {
     tone: 'down',
     sign: '❌',
-    state: 'Down',
+    state,
     name,
-    title: `Down: ${name}`,
+    title: `${state}: ${name}`,
     line: [cause],
     list: [],
     facts: [
       { label: 'Since', value: [since], phrase: ['Since ', since] },
-      ...(checks > 1 ? [confirmed] : []),
+      ...facts,
       ...(lastGood ? [lastGoodFact(lastGood)] : []),
       ...addressFacts(monitor.url),
     ],
     links: siteLinks(monitor.url),
-    subject: `Down: ${name} (${cause})`,
-    at,
+    subject: `${state}: ${name} (${cause})`,
+    at: new Date(timestamp),
   };
 }
 
@@ -118,6 +130,7 @@ function recoveredContent({ timestamp, data: { monitor, incident } }: EventOf<'m
     facts: [
       { label: 'Was down', value: [from, ' to ', to, `, ${formatDuration(ms)}`] },
       { label: 'Cause', value: [cause], phrase: [cause] },
+      ...(incident.acknowledged_at ? [{ label: 'Acknowledged', value: [new Date(incident.acknowledged_at)] }] : []),
       ...(responseMs === null ? [] : [{ label: 'Now', value: [formatMs(responseMs)], phrase: [`now ${formatMs(responseMs)}`] }]),
       ...addressFacts(monitor.url),
     ],

@@ -6,6 +6,7 @@ type Incident = components['schemas']['Incident'];
 /** What has happened, as it was then. It is stored with the alerts about it, and webhooks send it. */
 export type AlertEvent =
   | Event<'monitor.down', { monitor: Monitor; incident: Incident }>
+  | Event<'monitor.reminder', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.recovered', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.tls_expiring', { monitor: Monitor; incident: null }>
   | (Event<'monitor.tls_renewed', { monitor: Monitor; incident: null }> & ReplacedCertificate)

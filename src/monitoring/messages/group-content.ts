@@ -28,6 +28,7 @@ interface Kind {
 /** The worst comes first. */
 const kinds: Kind[] = [
   { type: 'monitor.down', tone: 'down', sign: '❌', one: 'monitor down', many: 'monitors down', next: 'down' },
+  { type: 'monitor.reminder', tone: 'down', sign: '❌', one: 'monitor still down', many: 'monitors still down', next: 'still down' },
   {
     type: 'monitor.tls_expiring',
     tone: 'warning',
@@ -91,6 +92,8 @@ function lineOf(event: StoredEvent): string {
     return `${name}: certificate ${untilExpiry(ms)}`;
   }
   if (event.type === 'monitor.down') return `${name}: ${plainText(shortCause(incident.cause))}`;
-  const ms = Date.parse(incident.resolved_at ?? event.timestamp) - Date.parse(incident.started_at);
-  return `${name}: was down ${roughDuration(ms)}`;
+  const duration = roughDuration(Date.parse(incident.resolved_at ?? event.timestamp) - Date.parse(incident.started_at));
+  return event.type === 'monitor.reminder'
+    ? `${name}: ${plainText(shortCause(incident.cause))}, ${duration}`
+    : `${name}: was down ${duration}`;
 }

@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import { prepareSelect } from '../../db/rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
+import { planReminders } from '../alerts/reminders.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
+import { wakeDispatcher } from '../wake.ts';
 import type { NotificationEntity } from './notification.entity.ts';
 
 interface BulkAssignment {
@@ -37,7 +39,10 @@ export async function hasProvider(query: Query, id: number): Promise<boolean> {
 
 /** Assigns a provider that exists to monitors, and enables it where it is disabled. Returns how many changed. */
 export async function assignProvider(query: Query, assignment: BulkAssignment): Promise<number> {
-  return (await query(assign(assignment)))[0].length;
+  const [assigned] = await query(assign(assignment));
+  // An assignment that is enabled again may have reminders of an open incident.
+  if (assigned.length > 0) await query(planReminders({ monitorIds: assigned.map((row) => row.monitor_id) }), wakeDispatcher({}));
+  return assigned.length;
 }
 
 /** Removes a provider from monitors. Returns how many changed. */

@@ -10,6 +10,9 @@ export const NotificationEntity = defineEntity({
     monitorId: p.bigint('number').primary(),
     providerId: p.bigint('number').primary(),
     enabled: p.boolean().default(true),
+    /** How long an outage lasts before the provider is told. */
+    delaySeconds: p.integer().default(0),
+    remindEverySeconds: p.integer().nullable(),
     createdAt: p.datetime(3).defaultRaw('app_now()'),
   },
 });

@@ -7,8 +7,10 @@ import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, NotFound, ProblemError, type ValidationError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
+import { planReminders } from '../alerts/reminders.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
+import { wakeDispatcher } from '../wake.ts';
 import { type Notification, NotificationEntity } from './notification.entity.ts';
 
 type NotificationOperations = Pick<operations, 'listNotifications' | 'addNotification' | 'removeNotification'>;
@@ -20,11 +22,22 @@ const selectNotifications = preparePage((given: { monitorId: number }) =>
   selectFrom(NotificationEntity).where('monitor_id', '=', given.monitorId).orderBy('created_at', 'desc').orderBy('provider_id', 'desc'),
 );
 /** Inserts or updates. xmax is 0 in a row that was inserted. */
-const assign = prepare((given: Pick<Notification, 'userId' | 'monitorId' | 'providerId' | 'enabled'>) =>
+const assign = prepare((given: Omit<Notification, 'createdAt'>) =>
   insertInto(NotificationEntity)
-    .values({ user_id: given.userId, monitor_id: given.monitorId, provider_id: given.providerId, enabled: given.enabled })
+    .values({
+      user_id: given.userId,
+      monitor_id: given.monitorId,
+      provider_id: given.providerId,
+      enabled: given.enabled,
+      delay_seconds: given.delaySeconds,
+      remind_every_seconds: given.remindEverySeconds,
+    })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'monitor_id', 'provider_id']).doUpdateSet((row) => ({ enabled: row.ref('excluded.enabled') })),
+      conflict.columns(['user_id', 'monitor_id', 'provider_id']).doUpdateSet((row) => ({
+        enabled: row.ref('excluded.enabled'),
+        delay_seconds: row.ref('excluded.delay_seconds'),
+        remind_every_seconds: row.ref('excluded.remind_every_seconds'),
+      })),
     )
     .returning(sql<boolean>`xmax = 0`.as('isNew')),
 );
@@ -47,10 +60,13 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
   },
 
   async addNotification({ path, body }, { caller: { userId }, db }) {
-    const { provider_id: providerId, enabled } = body;
+    const { provider_id: providerId, enabled, delay_seconds: delaySeconds, remind_every_seconds: remindEverySeconds } = body;
+    const assignment = { userId, monitorId: path.id, providerId, enabled, delaySeconds, remindEverySeconds };
+    // An incident may be open.
+    const planned = remindEverySeconds === null ? [] : [planReminders({ monitorIds: [path.id] }), wakeDispatcher({})];
     await readMonitor(db, path.id);
     await readProvider(db, providerId);
-    const [[assigned]] = await db.query(assign({ userId, monitorId: path.id, providerId, enabled })).catch((error: unknown) => {
+    const [[assigned]] = await db.query(assign(assignment), ...planned).catch((error: unknown) => {
       if (!hasCode(error, foreignKeyViolation)) throw error;
       // One of them was deleted in the meantime. The message of the error names the constraint.
       throw String(error).includes('monitor_id_fkey') ? new NotFound('Monitor', path.id) : new NotFound('Provider', providerId);
@@ -96,6 +112,8 @@ function notificationView(notification: Notification): components['schemas']['No
     monitor_id: notification.monitorId,
     provider_id: notification.providerId,
     enabled: notification.enabled,
+    delay_seconds: notification.delaySeconds,
+    remind_every_seconds: notification.remindEverySeconds ?? null,
     created_at: notification.createdAt.toISOString(),
   };
 }

@@ -110,6 +110,7 @@ export const setups: Record<string, Setup> = {
       await draft.user.api.post(`/api/monitors/${draft.request.parameters.id}/notifications`, { json });
     }
   },
+  'addNotification delayed': withBody({ delay_seconds: 300, remind_every_seconds: 3600 }),
   'addNotification set': sendFirst,
   'addNotification 200': sendFirst,
   'listProviders one_of_each': async (draft) => {

@@ -150,8 +150,8 @@ test('a message that is sent again counts toward the limits, also if it is a rec
   const down = await store({ status: `'sent'`, done_at: 'app_now()' });
   const [recovered] = await service.database.asEngine((em) =>
     em.execute<{ id: number }[]>(
-      `insert into alerts (user_id, provider_id, incident_id, kind, payload, status, done_at)
-       select user_id, provider_id, incident_id, ${namedAlert("'x'", 'monitor.recovered')}, 'sent', app_now() from alerts where id = ? returning id`,
+      `insert into alerts (user_id, provider_id, incident_id, kind, payload, status, done_at, counted_at)
+       select user_id, provider_id, incident_id, ${namedAlert("'x'", 'monitor.recovered')}, 'sent', app_now(), app_now() from alerts where id = ? returning id`,
       [down],
     ),
   );

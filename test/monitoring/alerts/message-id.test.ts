@@ -77,8 +77,9 @@ describe('the topic of a message', () => {
   });
   const expiry = '2026-11-24T12:59:00.000Z';
 
-  test('is the same for an outage and its recovery', () => {
+  test('is the same for an outage, a reminder of it and its recovery', () => {
     expect(topicOf(down, '5e2f')).toBe('sitekeeper-incident-4012-1794706867000-5e2f');
+    expect(topicOf({ ...down, type: 'monitor.reminder' }, '5e2f')).toBe(topicOf(down, '5e2f'));
     expect(topicOf(sampleEvent({ type: 'monitor.recovered' }), '5e2f')).toBe(topicOf(down, '5e2f'));
   });
 

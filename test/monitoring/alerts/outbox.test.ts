@@ -92,6 +92,8 @@ test('an alert is leased once, for a minute, and each lease counts as an attempt
   const second = await leaseOne();
   expect([second.attempts, second.token > first.token]).toEqual([2, true]);
   expect([await isLeased(first), await isLeased(second)]).toEqual([false, true]);
+  await database.asEngine((em) => em.execute(`update alerts set next_attempt_at = app_now() where user_id = ?`, [user.id], 'run'));
+  expect(await isLeased(second)).toBe(false);
 });
 
 test('a lease ends after 60 seconds, so that the alert of a process that died does not wait longer', async () => {
@@ -212,7 +214,7 @@ test('the age of the outbox is that of its oldest alert', async () => {
   const other = await openIncident();
   const oldestSeconds = await inTransaction(async (query) => {
     const values = [user.id, other, providerId];
-    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, payload, created_at)
+    const insert = `insert into alerts (user_id, incident_id, provider_id, kind, payload, queued_at)
                     values ($1, $2, $3, ${sampleAlert()}, app_now() - interval '2 hours')`;
     await query(sql(insert, values));
     const counted = await countPendingAlerts(query);

@@ -70,6 +70,16 @@ describe('event', () => {
     expect(sent()[0]).not.toHaveProperty('payload.group');
   });
 
+  test('that reminds of an incident is added to it', async () => {
+    const event = sampleEvent();
+    if (event.type !== 'monitor.down') expect.fail();
+    expect(await sentAbout({ ...event, type: 'monitor.reminder' })).toMatchObject({
+      event_action: 'trigger',
+      dedup_key: topic,
+      payload: { severity: 'critical', class: 'monitor.reminder' },
+    });
+  });
+
   test('about a recovery resolves the incident', async () => {
     expect(await sentAbout(sampleEvent({ type: 'monitor.recovered' }))).toEqual({
       routing_key: routingKey,

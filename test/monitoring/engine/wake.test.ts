@@ -337,6 +337,32 @@ describe('dispatcher', () => {
     await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
   });
 
+  test.each(['an assignment', 'a bulk change'])('is woken by %s with reminders of an open incident', async (change) => {
+    const providerId = await openIncident();
+    await database.asEngine((em) => em.execute(`update alerts set status = 'sent', queued_at = now() - interval '1 hour'`, [], 'run'));
+    const monitorId = (await user.api.get('/api/monitors')).body.data[0].id;
+    const assignment = { provider_id: providerId, remind_every_seconds: 300 };
+    if (change === 'a bulk change')
+      await user.api.post(`/api/monitors/${monitorId}/notifications`, { json: { ...assignment, enabled: false } });
+    await startDispatcher({ listens: true });
+    const before = received();
+    if (change === 'an assignment') await user.api.post(`/api/monitors/${monitorId}/notifications`, { json: assignment });
+    else await user.api.post('/api/monitors/bulk', { json: { ids: [monitorId], action: 'assign', provider_id: providerId } });
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('wakes when the next reminder is due', async () => {
+    await openIncident();
+    await database.asEngine(async (em) => {
+      await em.execute(`update alerts set status = 'sent', queued_at = now() - interval '1 hour' where user_id = ?`, [user.id], 'run');
+      await em.execute(`update incidents set remind_at = now() + interval '1 second' where user_id = ?`, [user.id], 'run');
+    });
+    await database.asUser(user.id, (em) => em.execute('update notifications set remind_every_seconds = 300', [], 'run'));
+    await startDispatcher();
+    const before = received();
+    await expect.poll(received, { timeout: 15_000 }).toBe(before + 1);
+  });
+
   test('wakes after 30 seconds by default, also if it is not told that an alert is due', async () => {
     await openIncident();
     await postponeAlerts();

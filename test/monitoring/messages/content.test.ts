@@ -38,6 +38,31 @@ test('an outage has the cause in words, its start, the confirmation and the last
   ]);
 });
 
+test('a reminder says for how long the monitor has been down', () => {
+  const event = sampleEvent({ type: 'monitor.reminder' });
+  expect(contentOf(event)).toMatchObject({
+    tone: 'down',
+    sign: '❌',
+    state: 'Still down, 22 min',
+    title: 'Still down, 22 min: Checkout API',
+    line: ['503 Service Unavailable, expected 2xx'],
+    subject: 'Still down, 22 min: Checkout API (503 Service Unavailable, expected 2xx)',
+  });
+  expect(factsOf(event)).toEqual([
+    ['Since', 'Sun 15 Nov, 01:41 UTC', 'Since Sun 15 Nov, 01:41 UTC'],
+    ['Last good', 'Sun 15 Nov, 01:40 UTC, 614 ms', 'last good 614 ms'],
+    address,
+  ]);
+});
+
+test('the recovery of an incident that was acknowledged says when', () => {
+  const event = outageOf('monitor.recovered');
+  event.data.incident.acknowledged_at = '2026-11-15T01:50:00.000Z';
+  expect(factsOf(event)[2]).toEqual(['Acknowledged', 'Sun 15 Nov, 01:50 UTC', undefined]);
+  delete (event.data.incident as { acknowledged_at?: unknown }).acknowledged_at; // As stored by an older version.
+  expect(factsOf(event).map(([label]) => label)).toEqual(['Was down', 'Cause', 'Now', 'Address']);
+});
+
 test('a recovery says how long the outage was, why it was, and how fast the response is now', () => {
   const event = sampleEvent({ type: 'monitor.recovered' });
   expect(contentOf(event)).toMatchObject({

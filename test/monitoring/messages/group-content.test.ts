@@ -4,7 +4,7 @@ import { canBeGrouped, type GroupedEvent, groupContent } from '../../../src/moni
 import { sampleEvent } from '../../support/sample-event.ts';
 
 interface Options {
-  type?: 'monitor.down' | 'monitor.recovered' | 'monitor.tls_expiring';
+  type?: 'monitor.down' | 'monitor.reminder' | 'monitor.recovered' | 'monitor.tls_expiring';
   name?: string;
   cause?: string;
 }
@@ -48,6 +48,21 @@ describe('a group of several kinds', () => {
     });
   });
 
+  test('names reminders after new outages', () => {
+    const reminders = grouped(2, { type: 'monitor.reminder' }, 30);
+    expect(groupContent([...recovered, ...reminders, ...grouped(1)])).toMatchObject({
+      title: '1 monitor down, 2 still down, 2 recovered',
+      list: [
+        'M1: 503 Service Unavailable',
+        'M30: 503 Service Unavailable, 22 min',
+        'M31: 503 Service Unavailable, 22 min',
+        'M10: was down 23 min',
+        'M11: was down 23 min',
+      ],
+    });
+    expect(groupContent(reminders)).toMatchObject({ tone: 'down', sign: '❌', title: '2 monitors still down' });
+  });
+
   test('without an outage is about certificates, and without these about recoveries', () => {
     expect(groupContent([...recovered, ...expiring])).toMatchObject({
       tone: 'warning',
@@ -79,6 +94,14 @@ test('a name cannot begin a line, or change the direction of writing', () => {
 });
 
 test('only events about monitors can be grouped', () => {
-  const types: EventType[] = ['monitor.down', 'monitor.recovered', 'monitor.tls_expiring', 'provider.failing', 'alerts.suppressed', 'test'];
-  expect(types.filter(canBeGrouped)).toEqual(['monitor.down', 'monitor.recovered', 'monitor.tls_expiring']);
+  const types: EventType[] = [
+    'monitor.down',
+    'monitor.reminder',
+    'monitor.recovered',
+    'monitor.tls_expiring',
+    'provider.failing',
+    'alerts.suppressed',
+    'test',
+  ];
+  expect(types.filter(canBeGrouped)).toEqual(['monitor.down', 'monitor.reminder', 'monitor.recovered', 'monitor.tls_expiring']);
 });

@@ -29,7 +29,14 @@ const assignments = async () => (await user.api.get(path)).body.data;
 
 test('returns 201 for a new assignment, which is enabled by default', async () => {
   const { status, body } = await add({ provider_id: providerId });
-  const data = { monitor_id: monitorId, provider_id: providerId, enabled: true, created_at: expect.any(String) };
+  const data = {
+    monitor_id: monitorId,
+    provider_id: providerId,
+    enabled: true,
+    delay_seconds: 0,
+    remind_every_seconds: null,
+    created_at: expect.any(String),
+  };
   expect([status, body.data]).toEqual([201, data]);
   expect(await assignments()).toEqual([body.data]);
 });

@@ -28,8 +28,22 @@ test('returns the assignments of the monitor, the newest first, in pages', async
   const { status, body } = await user.api.get(`${path}?pageSize=2`);
   expect(status).toBe(200);
   expect(body.data).toEqual([
-    { monitor_id: monitor.id, provider_id: providerIds[2], enabled: false, created_at: expect.any(String) },
-    { monitor_id: monitor.id, provider_id: providerIds[1], enabled: true, created_at: expect.any(String) },
+    {
+      monitor_id: monitor.id,
+      provider_id: providerIds[2],
+      enabled: false,
+      delay_seconds: 0,
+      remind_every_seconds: null,
+      created_at: expect.any(String),
+    },
+    {
+      monitor_id: monitor.id,
+      provider_id: providerIds[1],
+      enabled: true,
+      delay_seconds: 0,
+      remind_every_seconds: null,
+      created_at: expect.any(String),
+    },
   ]);
   expect(body.meta).toEqual({ page: 1, pageSize: 2, pageCount: 2, total: 3 });
 });

@@ -3,7 +3,102 @@ import { type Fault, faultsIn } from '../fault.ts';
 const outbox = ['test/monitoring/alerts/outbox.test.ts'];
 const deliveries = ['test/monitoring/alerts/deliveries.test.ts'];
 
+const reminders = ['test/monitoring/alerts/delays-and-reminders.test.ts'];
+
 export const alertFaults: Fault[] = [
+  ...faultsIn({ file: 'src/monitoring/alerts/reminders.ts', tests: reminders }, [
+    {
+      title: 'an acknowledgment does not end reminders',
+      find: ".where('acknowledged_at', 'is', null)\n    .where(sql<boolean>`not",
+      replace: '.where(sql<boolean>`not',
+    },
+    {
+      title: 'suspended users get reminders',
+      find: "\n    .where(sql<boolean>`not ${isSuspended('user_id')}`)",
+      replace: '',
+    },
+    {
+      title: 'only some of the incidents get reminders',
+      find: 'return incidents.length === maxIncidents;',
+      replace: 'return false;',
+    },
+    {
+      title: 'reminders pile up while none is sent',
+      find: "\n    .where('r.isWaiting', '=', sql.lit(false)),",
+      replace: ',',
+    },
+    {
+      title: 'a disabled assignment gets reminders',
+      find: ".on('n.enabled', '=', sql.lit(true)),\n    )\n    .leftJoinLateral",
+      replace: ',\n    )\n    .leftJoinLateral',
+    },
+    {
+      title: 'a provider gets the reminders of another one earlier',
+      find: "    .where('r.at', '<=', now)\n",
+      replace: '',
+    },
+    {
+      title: 'the first reminder does not wait for the delay',
+      find: "${now} + ${seconds('n.delay_seconds')} + ",
+      replace: '${now} + ',
+    },
+    {
+      title: 'all reminders of an incident are the first one',
+      find: 'coalesce(last.sequence, 0) + 1',
+      replace: 'coalesce(last.sequence, 0) * 0 + 1',
+    },
+    {
+      title: 'a reminder that waits is sent after the incident',
+      find: ".where('kind', '=', sql.lit('monitor.reminder'))",
+      replace: ".where('kind', '=', sql.lit('test'))",
+    },
+    {
+      title: 'reminders of an open incident are not planned when the assignment changes',
+      find: '.set({ remind_at: now })',
+      replace: '.set({ remind_at: null })',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: reminders }, [
+    {
+      title: 'warnings have the delay of outages',
+      find: "case when ${kind} = 'monitor.down' then n.delay_seconds else 0 end",
+      replace: 'n.delay_seconds',
+    },
+    {
+      title: 'a short outage is reported although it was over before the delay',
+      find: "\n    .where('queued_at', '>', now),",
+      replace: "\n    .where('queued_at', '<', now),",
+    },
+    {
+      title: 'an alert that waits for its provider is dropped as a short outage',
+      find: "\n    .where('queued_at', '>', now),",
+      replace: ',',
+    },
+    {
+      title: 'the recovery of a short outage is reported',
+      find: ".where('down.last_error', '=', sql.lit(shortOutage)),",
+      replace: ".where('down.last_error', '=', sql.lit('')),",
+    },
+    {
+      title: 'alerts with a delay seem to be stuck',
+      find: "\n    .where('queued_at', '<=', now)",
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/engine/retention.ts', tests: reminders }, [
+    {
+      title: 'the reminders of an open incident are never deleted',
+      find: "sql<boolean>`kind = 'monitor.reminder'`,",
+      replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/messages/content.ts', tests: ['test/monitoring/messages/content.test.ts'] }, [
+    {
+      title: 'the recovery does not say that the incident was acknowledged',
+      find: 'incident.acknowledged_at ? [{',
+      replace: "incident.acknowledged_at === '' ? [{",
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/alerts/due-alerts.ts', tests: outbox }, [
     {
       title: 'the providers that have waited longest do not come first',
@@ -221,6 +316,7 @@ export const alertFaults: Fault[] = [
       title: 'a provider that has finished does not let its next alert be sent soon',
       find: '    this.#sending.delete(providerId);\n    this.#loop.wake();',
       replace: '    this.#sending.delete(providerId);',
+      tests: ['test/monitoring/alerts/deliveries.test.ts > the next alert of a program'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/leases.ts', tests: outbox }, [
@@ -353,8 +449,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the age of the outbox is that of its newest alert',
-      find: 'min(created_at)), 0)',
-      replace: 'max(created_at)), 0)',
+      find: 'min(queued_at)), 0)',
+      replace: 'max(queued_at)), 0)',
       tests: ['test/monitoring/alerts/outbox.test.ts > the age of the outbox'],
     },
     {
@@ -529,12 +625,12 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a recovery tells the last success before the outage',
-      find: "type === 'monitor.down' && lastGoodAt ?",
+      find: "type !== 'monitor.recovered' && lastGoodAt ?",
       replace: 'lastGoodAt ?',
     },
     {
       title: 'an outage does not tell the last success before it',
-      find: "type === 'monitor.down' && lastGoodAt ?",
+      find: "type !== 'monitor.recovered' && lastGoodAt ?",
       replace: "type === 'monitor.recovered' && lastGoodAt ?",
     },
     {

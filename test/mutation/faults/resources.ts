@@ -196,9 +196,27 @@ export const resourceFaults: Fault[] = [
         tests: ['test/monitoring/notifications/list-notifications.test.ts'],
       },
       {
+        title: 'the reminders of an assignment that exists cannot be changed',
+        find: "remind_every_seconds: row.ref('excluded.remind_every_seconds'),",
+        replace: '',
+        tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > replaces all settings'],
+      },
+      {
+        title: 'an assignment during an incident has no reminders',
+        find: '[planReminders({ monitorIds: [path.id] }), wakeDispatcher({})]',
+        replace: '[wakeDispatcher({})]',
+        tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > during an incident'],
+      },
+      {
+        title: 'dispatchers are not told of an assignment with reminders',
+        find: '[planReminders({ monitorIds: [path.id] }), wakeDispatcher({})]',
+        replace: '[planReminders({ monitorIds: [path.id] })]',
+        tests: ['test/monitoring/engine/wake.test.ts > with reminders of an open incident'],
+      },
+      {
         title: 'an assignment that exists cannot be disabled',
-        find: "({ enabled: row.ref('excluded.enabled') })",
-        replace: "({ monitor_id: row.ref('excluded.monitor_id') })",
+        find: "enabled: row.ref('excluded.enabled'),",
+        replace: '',
         tests: ['test/monitoring/notifications/add-notification.test.ts'],
       },
       {

@@ -67,6 +67,7 @@ export interface Delivery {
  */
 export const DeliveryEventEnum = {
     monitor_down: 'monitor.down',
+    monitor_reminder: 'monitor.reminder',
     monitor_recovered: 'monitor.recovered',
     monitor_tls_expiring: 'monitor.tls_expiring',
     monitor_tls_renewed: 'monitor.tls_renewed',

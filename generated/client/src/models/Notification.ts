@@ -32,6 +32,14 @@ export interface Notification {
      */
     enabled: boolean;
     /**
+     * How long an outage lasts before the provider gets the alert about it. 0 means no delay.
+     */
+    delay_seconds: number;
+    /**
+     * How often the provider gets a reminder of an open incident that nobody has acknowledged. Null means never.
+     */
+    remind_every_seconds: number | null;
+    /**
      * When the provider was first assigned.
      */
     created_at: Date;
@@ -44,6 +52,8 @@ export function instanceOfNotification(value: object): value is Notification {
     if (!('monitor_id' in value) || value['monitor_id'] === undefined) return false;
     if (!('provider_id' in value) || value['provider_id'] === undefined) return false;
     if (!('enabled' in value) || value['enabled'] === undefined) return false;
+    if (!('delay_seconds' in value) || value['delay_seconds'] === undefined) return false;
+    if (!('remind_every_seconds' in value) || value['remind_every_seconds'] === undefined) return false;
     if (!('created_at' in value) || value['created_at'] === undefined) return false;
     return true;
 }
@@ -61,6 +71,8 @@ export function NotificationFromJSONTyped(json: any, ignoreDiscriminator: boolea
         'monitor_id': json['monitor_id'],
         'provider_id': json['provider_id'],
         'enabled': json['enabled'],
+        'delay_seconds': json['delay_seconds'],
+        'remind_every_seconds': json['remind_every_seconds'],
         'created_at': (json['created_at'] == null ? json['created_at'] : parseDateTime(json['created_at'])),
     };
 }
@@ -79,6 +91,8 @@ export function NotificationToJSONTyped(value?: Notification | null, ignoreDiscr
         'monitor_id': value['monitor_id'],
         'provider_id': value['provider_id'],
         'enabled': value['enabled'],
+        'delay_seconds': value['delay_seconds'],
+        'remind_every_seconds': value['remind_every_seconds'],
         'created_at': value['created_at'] == null ? value['created_at'] : serializeDateTime(value['created_at']),
     };
 }

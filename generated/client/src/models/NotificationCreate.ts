@@ -27,6 +27,14 @@ export interface NotificationCreate {
      * Whether the provider gets alerts about the monitor. False assigns it without alerts.
      */
     enabled?: boolean;
+    /**
+     * How long an outage must last before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery.
+     */
+    delay_seconds?: number;
+    /**
+     * How often the provider gets a reminder while the incident is open and nobody has acknowledged it, counted from the alert. Null means never.
+     */
+    remind_every_seconds?: number | null;
 }
 
 /**
@@ -49,6 +57,8 @@ export function NotificationCreateFromJSONTyped(json: any, ignoreDiscriminator: 
         
         'provider_id': json['provider_id'],
         'enabled': json['enabled'] == null ? undefined : json['enabled'],
+        'delay_seconds': json['delay_seconds'] == null ? undefined : json['delay_seconds'],
+        'remind_every_seconds': json['remind_every_seconds'] === undefined ? undefined : json['remind_every_seconds'] === null ? null : json['remind_every_seconds'],
     };
 }
 
@@ -65,6 +75,8 @@ export function NotificationCreateToJSONTyped(value?: NotificationCreate | null,
         
         'provider_id': value['provider_id'],
         'enabled': value['enabled'],
+        'delay_seconds': value['delay_seconds'],
+        'remind_every_seconds': value['remind_every_seconds'],
     };
 }
 

@@ -65,10 +65,12 @@ export function pagerDutyEvents({ topic, event, content }: Message, installation
   return event.type === 'test' ? [trigger, resolve] : [trigger];
 }
 
-/** Describes an event that opens an incident. Returns undefined for one that resolves it. */
-function describe({ event, content }: Pick<Message, 'event' | 'content'>): Described | undefined {
+/** Describes an event that opens an incident. Returns null for one that resolves it. */
+function describe({ event, content }: Pick<Message, 'event' | 'content'>): Described | null {
   switch (event.type) {
-    case 'monitor.down': {
+    case 'monitor.down':
+    // Added to the incident, or opens it again if somebody has resolved it in PagerDuty.
+    case 'monitor.reminder': {
       const { monitor, incident } = event.data;
       const cause = plainText(causeInWords(incident.cause));
       return {
@@ -106,6 +108,6 @@ function describe({ event, content }: Pick<Message, 'event' | 'content'>): Descr
       return { summary: content.title, severity: 'info', custom_details: {} };
     case 'monitor.recovered':
     case 'monitor.tls_renewed':
-      return undefined;
+      return null;
   }
 }

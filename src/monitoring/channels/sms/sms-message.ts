@@ -71,6 +71,9 @@ function composer(event: MonitorEvent): Compose {
     return ({ name, address, hasClock }) => `DOWN ${name}: ${cause}.${hasClock ? ` Since ${clockTime(from)} UTC.` : ''}${address}`;
   const to = new Date(incident.resolved_at ?? event.timestamp);
   const duration = roughDuration(to.getTime() - from.getTime());
+  if (event.type === 'monitor.reminder')
+    return ({ name, address, hasClock }) =>
+      `STILL DOWN ${name}: ${duration}, ${cause}.${hasClock ? ` Since ${clockTime(from)} UTC.` : ''}${address}`;
   const clock = `, ${clockTime(from)}-${clockTime(to)} UTC`;
   return ({ name, address, hasClock }) => `UP ${name}: was down ${duration}${hasClock ? clock : ''} (${cause}).${address}`;
 }

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../../../src/monitoring/messages/event.ts';
 import { sampleEvent } from '../../../support/sample-event.ts';
 
 interface Options {
-  type?: 'monitor.down' | 'monitor.recovered' | 'monitor.tls_expiring';
+  type?: 'monitor.down' | 'monitor.reminder' | 'monitor.recovered' | 'monitor.tls_expiring';
   name?: string;
   url?: string | null;
   cause?: string;
@@ -17,7 +17,7 @@ function eventOf({
   url = 'https://shop.example/health',
   cause = 'HTTP 503',
 }: Options): StoredEvent {
-  const event = sampleEvent({ type: type === 'monitor.recovered' ? type : 'monitor.down', name, cause });
+  const event = sampleEvent({ type: type === 'monitor.tls_expiring' ? 'monitor.down' : type, name, cause });
   if (!('monitor' in event.data)) throw new Error('This is another event.');
   event.data.monitor.url = url;
   if (type !== 'monitor.tls_expiring') return event;
@@ -35,6 +35,9 @@ test('says what has happened, when, and where', () => {
   expect(text()).toBe('DOWN Checkout API: 503 Service Unavailable. Since 01:41 UTC. https://shop.example/health');
   expect(text({ type: 'monitor.recovered' })).toBe(
     'UP Checkout API: was down 23 min, 01:41-02:04 UTC (503 Service Unavailable). https://shop.example/health',
+  );
+  expect(text({ type: 'monitor.reminder' })).toBe(
+    'STILL DOWN Checkout API: 22 min, 503 Service Unavailable. Since 01:41 UTC. https://shop.example/health',
   );
   expect(text({ type: 'monitor.tls_expiring' })).toBe(
     'CERT Checkout API: expires in 9 days, Tue 24 Nov, 12:59 UTC. https://shop.example/health',
