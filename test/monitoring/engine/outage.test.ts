@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { wakeEngine } from '../../../src/monitoring/wake.ts';
 import { findPing } from '../../../src/net/ping.ts';
+import { openIncidents, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -107,8 +108,10 @@ test('an outage sends one down and one recovery message with the right duration 
   const [resolved] = (await user.api.get(`${path}/incidents`)).body.data;
   expect(resolved).toMatchObject({ id: open.id, status: 'resolved' });
   await expect.poll(messageCounts, { timeout: 15_000 }).toEqual(onEachChannel(2));
-  const { webhook, ...texts } = receivers.received();
+  const { webhook, pagerduty, ...texts } = receivers.received();
   expect(webhook).toEqual(['monitor.down', 'monitor.recovered']);
+  expect(pagerduty).toEqual([expect.stringMatching(/^Shop is down: 503 Service Unavailable/), 'resolve']);
+  expect(openIncidents(receivers.pagerDuty.requests.map(({ body }) => pagerDutyEvent(body)))).toEqual([]);
   for (const [down, recovered] of Object.values(texts)) {
     expect(down).toMatch(/\bdown:? .*\bShop\b.*503 Service Unavailable/is);
     expect(recovered).toMatch(new RegExp(`\\bShop\\b.*was down ${resolved.duration_seconds} s`, 'is'));
