@@ -330,7 +330,7 @@ export interface paths {
         };
         /**
          * List providers
-         * @description Returns one page of your providers, newest first. Tokens and webhook URLs are masked.
+         * @description Returns one page of your providers, newest first. Tokens, keys and webhook URLs are masked.
          */
         get: operations["listProviders"];
         put?: never;
@@ -360,7 +360,7 @@ export interface paths {
         };
         /**
          * Show a provider
-         * @description Returns the provider. Tokens and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
+         * @description Returns the provider. Tokens, keys and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
          */
         get: operations["showProvider"];
         /**
@@ -396,7 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with "🔔 Test notification", in SMS with "Test notification", and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
          */
         post: operations["testProvider"];
         delete?: never;
@@ -1453,6 +1453,93 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @description A provider that posts to a Discord webhook. */
+        DiscordProvider: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description Discord. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "discord";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
+            /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
+            webhook_url: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the provider last changed.
+             */
+            updated_at: string;
+        };
+        /** @description A provider that posts to a workflow of Microsoft Teams. */
+        TeamsProvider: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description Microsoft Teams. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "teams";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
+            /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
+            webhook_url: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the provider last changed.
+             */
+            updated_at: string;
+        };
+        /** @description A provider that opens and resolves incidents of a PagerDuty service. */
+        PagerDutyProvider: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description PagerDuty. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "pagerduty";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
+            /** @description The integration key of the service, masked: `****` and its last 4 characters. */
+            routing_key: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the provider last changed.
+             */
+            updated_at: string;
+        };
         /** @description A provider that posts signed events to a URL of yours. */
         WebhookProvider: {
             /**
@@ -1483,7 +1570,7 @@ export interface components {
             updated_at: string;
         };
         /** @description A provider with the fields of its type. */
-        Provider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["WebhookProvider"];
+        Provider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["DiscordProvider"] | components["schemas"]["TeamsProvider"] | components["schemas"]["PagerDutyProvider"] | components["schemas"]["WebhookProvider"];
         /** @description One page of providers. */
         ProviderPage: {
             data: components["schemas"]["Provider"][];
@@ -1551,6 +1638,48 @@ export interface components {
             /** @description The phone number in E.164 format: `+`, the country code and the number, digits only. */
             phone_number: string;
         };
+        /** @description The settings of a new provider that posts to a Discord webhook. */
+        DiscordProviderCreate: {
+            /**
+             * @description Discord. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "discord";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
+            /**
+             * Format: uri
+             * @description The URL of the webhook. In Discord: the settings of the channel, Integrations, Webhooks, New Webhook, Copy Webhook URL. Add `?thread_id=…` to post to a thread. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
+             */
+            webhook_url: string;
+        };
+        /** @description The settings of a new provider that posts to a workflow of Microsoft Teams. */
+        TeamsProviderCreate: {
+            /**
+             * @description Microsoft Teams. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "teams";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
+            /**
+             * Format: uri
+             * @description The URL of a workflow that posts to a chat or a channel. In Teams: the menu of the chat or channel, Workflows, "Send webhook alerts to a channel". A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
+             */
+            webhook_url: string;
+        };
+        /** @description The settings of a new provider that opens and resolves incidents of a PagerDuty service. */
+        PagerDutyProviderCreate: {
+            /**
+             * @description PagerDuty. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "pagerduty";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
+            /** @description The integration key of the service. In PagerDuty: the service, Integrations, Add an integration, Events API V2. It has 32 letters and digits, and is stored encrypted. */
+            routing_key: string;
+        };
         /** @description The settings of a new provider that posts signed events to a URL of yours. */
         WebhookProviderCreate: {
             /**
@@ -1567,7 +1696,7 @@ export interface components {
             webhook_url: string;
         };
         /** @description The settings of a new provider, with the fields of its type and no others. */
-        ProviderCreate: components["schemas"]["EmailProviderCreate"] | components["schemas"]["SlackProviderCreate"] | components["schemas"]["TelegramProviderCreate"] | components["schemas"]["SmsProviderCreate"] | components["schemas"]["WebhookProviderCreate"];
+        ProviderCreate: components["schemas"]["EmailProviderCreate"] | components["schemas"]["SlackProviderCreate"] | components["schemas"]["TelegramProviderCreate"] | components["schemas"]["SmsProviderCreate"] | components["schemas"]["DiscordProviderCreate"] | components["schemas"]["TeamsProviderCreate"] | components["schemas"]["PagerDutyProviderCreate"] | components["schemas"]["WebhookProviderCreate"];
         /** @description A new provider that posts signed events to a URL of yours, with the secret that signs them. */
         CreatedWebhookProvider: {
             /**
@@ -1600,7 +1729,7 @@ export interface components {
             signing_secret: string;
         };
         /** @description A new provider with the fields of its type. A webhook also has its `signing_secret`, which is shown only once. */
-        CreatedProvider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["CreatedWebhookProvider"];
+        CreatedProvider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["DiscordProvider"] | components["schemas"]["TeamsProvider"] | components["schemas"]["PagerDutyProvider"] | components["schemas"]["CreatedWebhookProvider"];
         /** @description The new provider. */
         CreatedProviderItem: {
             data: components["schemas"]["CreatedProvider"];
@@ -1766,7 +1895,7 @@ export interface components {
              * @description Only for email: the address to send the messages to.
              */
             recipient_email?: string;
-            /** @description Only for slack and webhook: the URL to post to. Send the masked value to keep the stored URL. */
+            /** @description Only for slack, discord, teams and webhook: the URL to post to. Send the masked value to keep the stored URL. */
             webhook_url?: string;
             /** @description Only for slack: the channel to post to. `null` resets it to the webhook's default. */
             channel?: string | null;
@@ -1778,11 +1907,13 @@ export interface components {
             token?: string;
             /** @description Only for sms: the phone number in E.164 format. */
             phone_number?: string;
+            /** @description Only for pagerduty: the integration key of the service. Send the masked value to keep the stored key. */
+            routing_key?: string;
             /**
              * @description The type of the provider. It cannot be changed.
              * @enum {string}
              */
-            provider_type?: "email" | "slack" | "telegram" | "sms" | "webhook";
+            provider_type?: "email" | "slack" | "telegram" | "sms" | "discord" | "teams" | "pagerduty" | "webhook";
             /**
              * Format: int64
              * @description Ignored.
@@ -1842,10 +1973,10 @@ export interface components {
              */
             id: number;
             /**
-             * @description What the message is about. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+             * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
              * @enum {string}
              */
-            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "provider.failing" | "alerts.suppressed" | "test";
+            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "test";
             /**
              * Format: int64
              * @description The id of the monitor that the message is about. Null if it is about none.

@@ -35,6 +35,9 @@ const settingsSchema = z.object({
   SMTP_URL: value.smtpUrl.optional(),
   MAIL_FROM: value.mailbox.optional(),
   SLACK_HOSTS: value.hostNames.default([]),
+  DISCORD_HOSTS: value.hostNames.default([]),
+  TEAMS_HOSTS: value.hostNames.default([]),
+  PAGERDUTY_API_URL: value.serviceUrl.default('https://events.pagerduty.com'),
   TELEGRAM_API_URL: value.serviceUrl.default('https://api.telegram.org'),
   TWILIO_API_URL: value.serviceUrl.default('https://api.twilio.com'),
   TWILIO_ACCOUNT_SID: value.twilioAccount.optional(),
@@ -123,6 +126,11 @@ export type DeliverySettings = Readonly<{
   mailFrom?: value.Mailbox;
   /** The hosts that a Slack webhook URL can have. */
   slackHosts: string[];
+  /** The hosts that a Discord webhook URL can have. */
+  discordHosts: string[];
+  /** The hosts that a Teams webhook URL can have. `*.example.com` stands for every name that ends with `.example.com`. */
+  teamsHosts: string[];
+  pagerDutyApiUrl: string;
   telegramApiUrl: string;
   twilioApiUrl: string;
   twilioAccountSid?: string;
@@ -131,6 +139,11 @@ export type DeliverySettings = Readonly<{
   /** Alerts and test notifications together. The recovery of an alert that was sent is sent in any case. */
   smsPerUserPerDay: number;
 }>;
+
+/** The programs of Discord show the URL of a webhook with the host that they use themselves. */
+const discordHosts = ['discord.com', 'ptb.discord.com', 'canary.discord.com', 'discordapp.com'];
+/** Workflows of Power Automate, those with a URL from before 2026, and connectors of Office 365. */
+const teamsHosts = ['*.api.powerplatform.com', '*.logic.azure.com', '*.webhook.office.com'];
 
 interface ReadOptions {
   /** Whether a PostgreSQL server requires SECRET_KEY. Migrations do not encrypt anything. */
@@ -170,6 +183,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     delivery: {
       installationName: set.INSTALLATION_NAME,
       slackHosts: ['hooks.slack.com', ...set.SLACK_HOSTS],
+      discordHosts: [...discordHosts, ...set.DISCORD_HOSTS],
+      teamsHosts: [...teamsHosts, ...set.TEAMS_HOSTS],
+      pagerDutyApiUrl: set.PAGERDUTY_API_URL,
       telegramApiUrl: set.TELEGRAM_API_URL,
       twilioApiUrl: set.TWILIO_API_URL,
       smsPerUserPerDay: set.SMS_PER_USER_PER_DAY,

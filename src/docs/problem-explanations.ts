@@ -261,9 +261,9 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   delivery_failed: {
     meaning:
-      'The mail server, Slack, Telegram, the SMS service or the webhook did not accept the test notification, or was unreachable. The `detail` contains the reason.',
+      'The mail server, the chat, PagerDuty, the SMS service or the webhook did not accept the test notification, or was unreachable. The `detail` contains the reason.',
     remedies: [
-      'Check the e-mail address, the webhook URL, the bot token and chat id, or the phone number of the provider.',
+      'Check the e-mail address, the webhook URL, the bot token and chat id, the routing key, or the phone number of the provider.',
       'Telegram: the recipient must have sent a message to the bot first, or the bot must be a member of the group.',
       'If the failure is temporary, test again later. Alerts that fail temporarily are retried automatically for 24 hours.',
     ],
@@ -271,7 +271,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   delivery_not_configured: {
     meaning: 'The operator has not configured this type of delivery, so nothing can be sent. The `detail` contains the missing setting.',
     remedies: [
-      'Use a provider of another type. Slack and Telegram require no settings from the operator.',
+      'Use a provider of another type. Only e-mail and SMS require settings from the operator.',
       'Operators: e-mail needs `SMTP_URL` and `MAIL_FROM`; SMS needs `TWILIO_ACCOUNT_SID`, `TWILIO_AUTH_TOKEN` and `SMS_FROM`.',
     ],
   },

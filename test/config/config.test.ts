@@ -50,11 +50,14 @@ test.each([
 });
 
 describe('delivery settings', () => {
-  test('by default, Slack and Telegram use their public APIs, and e-mail and SMS are not configured', () => {
+  test('by default, chats and PagerDuty use their public APIs, and e-mail and SMS are not configured', () => {
     expect(readConfig({})).toMatchObject({ netAllow: [] });
     expect(readConfig({}).delivery).toEqual({
       installationName: 'Sitekeeper',
       slackHosts: ['hooks.slack.com'],
+      discordHosts: ['discord.com', 'ptb.discord.com', 'canary.discord.com', 'discordapp.com'],
+      teamsHosts: ['*.api.powerplatform.com', '*.logic.azure.com', '*.webhook.office.com'],
+      pagerDutyApiUrl: 'https://events.pagerduty.com',
       telegramApiUrl: 'https://api.telegram.org',
       twilioApiUrl: 'https://api.twilio.com',
       smsPerUserPerDay: 50,
@@ -67,6 +70,9 @@ describe('delivery settings', () => {
       SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
       MAIL_FROM: '"Keeper, Site" <alerts@example.com>',
       SLACK_HOSTS: 'Chat.Example.com, bücher.example',
+      DISCORD_HOSTS: 'guild.example.com',
+      TEAMS_HOSTS: '*.Flows.Example.com, flows.example.org',
+      PAGERDUTY_API_URL: 'https://events.eu.pagerduty.com/',
       TELEGRAM_API_URL: 'http://127.0.0.1:8081/bots/',
       TWILIO_API_URL: 'http://127.0.0.1:8082',
       TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
@@ -81,6 +87,9 @@ describe('delivery settings', () => {
       smtpUrl: 'smtps://user:p%40ss@mail.example.com:465?tls.servername=mail',
       mailFrom: { name: 'Keeper, Site', address: 'alerts@example.com' },
       slackHosts: ['hooks.slack.com', 'chat.example.com', 'xn--bcher-kva.example'],
+      discordHosts: ['discord.com', 'ptb.discord.com', 'canary.discord.com', 'discordapp.com', 'guild.example.com'],
+      teamsHosts: ['*.api.powerplatform.com', '*.logic.azure.com', '*.webhook.office.com', '*.flows.example.com', 'flows.example.org'],
+      pagerDutyApiUrl: 'https://events.eu.pagerduty.com',
       telegramApiUrl: 'http://127.0.0.1:8081/bots',
       twilioApiUrl: 'http://127.0.0.1:8082',
       twilioAccountSid: `AC${'0'.repeat(32)}`,
@@ -107,6 +116,9 @@ describe('delivery settings', () => {
     ['MAIL_FROM', 'Hidden <a@example.com>\r\nBcc: b@example.com'],
     ['SLACK_HOSTS', 'https://hidden.example.com/'],
     ['SLACK_HOSTS', 'hidden.example.com:8065'],
+    ['DISCORD_HOSTS', 'https://hidden.example.com/'],
+    ['TEAMS_HOSTS', '*.hidden.example.com/x'],
+    ['PAGERDUTY_API_URL', 'events.hidden.example'],
     ['TELEGRAM_API_URL', 'api.hidden.example'],
     ['TELEGRAM_API_URL', 'https://me:hidden@telegram.example'],
     ['TWILIO_API_URL', 'https://twilio.example?token=hidden'],

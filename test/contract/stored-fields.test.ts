@@ -215,6 +215,29 @@ const resources: Record<string, Resource> = {
     { webhook_url: ['https://board.example.com/hooks/first', 'https://board.example.com/hooks/other'] },
     { shown: { webhook_url: masked('webhook_url') } },
   ),
+  'Discord provider': provider(
+    'discord',
+    () => ({ webhook_url: 'https://discord.com/api/webhooks/1/one' }),
+    { webhook_url: ['https://discord.com/api/webhooks/1/first', 'https://ptb.discord.com/api/webhooks/1/other'] },
+    { shown: { webhook_url: masked('webhook_url') } },
+  ),
+  'Teams provider': provider(
+    'teams',
+    () => ({ webhook_url: 'https://prod-1.westus.logic.azure.com/workflows/x?sig=one' }),
+    {
+      webhook_url: [
+        'https://prod-1.westus.logic.azure.com/workflows/x?sig=first',
+        'https://a.environment.api.powerplatform.com/x?sig=other',
+      ],
+    },
+    { shown: { webhook_url: masked('webhook_url') } },
+  ),
+  'PagerDuty provider': provider(
+    'pagerduty',
+    () => ({ routing_key: '0'.repeat(32) }),
+    { routing_key: ['1'.repeat(32), 'Z'.repeat(32)] },
+    { shown: { routing_key: masked('routing_key') } },
+  ),
   'API key': {
     collection: '/api/keys',
     create: schemas.KeyCreate ?? {},

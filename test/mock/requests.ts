@@ -130,6 +130,15 @@ export const samples: Sample[] = [
   }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'webhook', webhook_url: 'http://board.example.com/' } }),
   sample(200, 'rotateProviderSecret', 'POST /api/providers/2/rotate-secret'),
+  sample(201, 'createProvider', 'POST /api/providers', {
+    json: { provider_type: 'discord', webhook_url: 'https://discord.com/api/webhooks/1/x' },
+  }),
+  sample(201, 'createProvider', 'POST /api/providers', {
+    json: { provider_type: 'teams', webhook_url: 'https://a.logic.azure.com/x?sig=y' },
+  }),
+  sample(201, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pagerduty', routing_key: 'x'.repeat(32) } }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'discord', webhook_url: 'https://example.com/hook' } }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pagerduty', routing_key: 'x'.repeat(31) } }),
   sample(200, 'listProviders', 'GET /api/providers'),
   sample(200, 'showProvider', 'GET /api/providers/1'),
   sample(200, 'updateProvider', 'PUT /api/providers/1', { json: { recipient_email: 'oncall@example.com' } }),

@@ -19,6 +19,9 @@ export const providerExamples = {
   slack: { provider_type: 'slack', webhook_url: webhookUrl, channel: '#ops', username: 'Sitekeeper' },
   telegram: { provider_type: 'telegram', chat_id: '-1001234567890', token: telegramToken },
   sms: { provider_type: 'sms', phone_number: '+14155550123' },
+  discord: { provider_type: 'discord', webhook_url: 'https://discord.com/api/webhooks/1234/examplesecretdisc' },
+  teams: { provider_type: 'teams', webhook_url: 'https://prod-1.westeurope.logic.azure.com/workflows/invoke?sig=examplesecretteam' },
+  pagerduty: { provider_type: 'pagerduty', routing_key: 'examplesecret012345678901234page' },
   webhook: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/examplesecretpath' },
 } as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
@@ -27,6 +30,9 @@ export const providerMasks: Partial<Record<ProviderType, object>> = {
   slack: { webhook_url: '****path' },
   telegram: { token: '****xamp' },
   webhook: { webhook_url: '****path' },
+  discord: { webhook_url: '****disc' },
+  teams: { webhook_url: '****team' },
+  pagerduty: { routing_key: '****page' },
 };
 /** The monitor types of the contract. */
 export const monitorTypes = monitoring.components.schemas.MonitorCreate.properties.type.enum;

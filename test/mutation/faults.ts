@@ -1,6 +1,7 @@
 import type { Fault } from './fault.ts';
 import { alertFaults } from './faults/alerts.ts';
 import { authFaults } from './faults/auth.ts';
+import { channelFaults } from './faults/channels.ts';
 import { contractFaults } from './faults/contract.ts';
 import { databaseFaults } from './faults/database.ts';
 import { engineFaults } from './faults/engine.ts';
@@ -21,6 +22,7 @@ export const faults: Fault[] = [
   ...httpFaults,
   ...monitorFaults,
   ...networkFaults,
+  ...channelFaults,
   ...operationFaults,
   ...resourceFaults,
   ...webhookFaults,

@@ -59,6 +59,23 @@ export async function tlsEvents(query: Query, monitorIds: number[]): Promise<New
   }));
 }
 
+/** Describes monitors that have a new certificate, by the expiry of the one that users were warned of. */
+export async function renewalEvents(query: Query, replaced: ReadonlyMap<number, Date>): Promise<NewEvent[]> {
+  const monitors = await readMonitors(query, [...replaced.keys()]);
+  return [...replaced].flatMap(([id, expiry]): NewEvent[] => {
+    const monitor = monitors.get(id);
+    if (!monitor) return [];
+    const data = { monitor: listedMonitorView(monitor), incident: null };
+    const event = {
+      type: 'monitor.tls_renewed' as const,
+      timestamp: monitor.now.toISOString(),
+      data,
+      replacedExpiry: expiry.toISOString(),
+    };
+    return [{ userId: monitor.userId, monitorId: id, event }];
+  });
+}
+
 async function readMonitors(query: Query, ids: number[]): Promise<Map<number, EventMonitor>> {
   const [monitors] = await query(selectMonitors({ ids }));
   return new Map(monitors.map((monitor) => [monitor.id, monitor]));

@@ -17,7 +17,7 @@ import { decryptSettings } from '../providers/provider.settings.ts';
 import { signingOf } from '../providers/signing-secret.ts';
 import type { LeasedAlert } from './due-alerts.ts';
 import { beginAttempt, endCanceledLeases, leasesOf, lockLeased, markEnded, markSent, postpone, selectEvents } from './leases.ts';
-import { groupIdOf, messageIdOf, readInstallationId } from './message-id.ts';
+import { groupIdOf, messageIdOf, readInstallationId, topicOf } from './message-id.ts';
 import { countMessage, type ReachedLimit } from './message-limits.ts';
 import { isNotice, queueSuppressedNotice } from './notices.ts';
 import { canceledError } from './outbox.ts';
@@ -119,10 +119,12 @@ export class AlertSender {
     if (alerts.length === 1) {
       const down = downId !== null && downCreatedAt ? { id: downId, createdAt: downCreatedAt } : undefined;
       const continues = down && messageIdOf(down, this.#installationId);
-      return { id: messageIdOf(first, this.#installationId), continues, userId, event, content: contentOf(event) };
+      const [id, topic] = [messageIdOf(first, this.#installationId), topicOf(event, this.#installationId)];
+      return { id, topic, continues, userId, event, content: contentOf(event) };
     }
     const content = groupContent(alerts.map(({ id, kind, monitorId }) => ({ type: kind, monitorId, event: events.get(id) ?? null })));
-    return { id: groupIdOf(alerts, this.#installationId), userId, event, content };
+    const id = groupIdOf(alerts, this.#installationId);
+    return { id, topic: id, userId, event, content };
   }
 
   /** Returns what has gone wrong, if anything has. */

@@ -2,10 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
+import type { ProviderType } from '../channels/channel.ts';
+import { typesWithIncidents } from '../channels/registry.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { EventType, StoredEvent } from '../messages/event.ts';
 import { hasNoIncident, type MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { NotificationEntity } from '../notifications/notification.entity.ts';
+import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
@@ -54,6 +57,36 @@ const insertAlerts = prepare((given: { events: string }) =>
 export async function queueAlerts(query: Query, events: NewEvent[]): Promise<number> {
   if (events.length === 0) return 0;
   const [queued] = await query(insertAlerts({ events: JSON.stringify(events) }));
+  return queued.length;
+}
+
+const insertRenewals = prepare((given: { events: string; types: readonly ProviderType[] }) =>
+  db
+    .insertInto('alerts')
+    .columns(['user_id', 'monitor_id', 'provider_id', 'kind', 'payload'])
+    .expression(
+      tables<typeof AlertEntity | typeof ProviderEntity>()
+        .selectFrom(jsonRows(given.events, 'e', { userId: 'bigint', monitorId: 'bigint', event: 'jsonb' }))
+        .innerJoin('alerts as w', (join) => join.onRef('w.user_id', '=', 'e.userId').onRef('w.monitor_id', '=', 'e.monitorId'))
+        .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'w.user_id').onRef('p.id', '=', 'w.provider_id'))
+        .where('w.kind', '=', sql.lit<EventType>('monitor.tls_expiring'))
+        .where(sql<boolean>`w.status in ('queued', 'sent')`)
+        .where(sql<boolean>`w.payload #>> '{data,monitor,tls_expires_at}' = e.event ->> 'replacedExpiry'`)
+        .where('p.provider_type', '=', sql<ProviderType>`any (${given.types}::text[])`)
+        // The first warning and that of the last day are about one incident.
+        .distinctOn(['w.provider_id', 'w.monitor_id'])
+        .select(['w.user_id', 'w.monitor_id', 'w.provider_id'])
+        .select([sql<EventType>`e.event ->> 'type'`.as('kind'), sql<StoredEvent>`e.event`.as('payload')]),
+    )
+    .returning('id'),
+);
+
+/**
+ * Queues the end of warnings about certificates for providers that were warned, and that keep an incident open until then. People need
+ * no message about what they have done themselves.
+ */
+export async function queueRenewals(query: Query, events: NewEvent[]): Promise<number> {
+  const [queued] = await query(insertRenewals({ events: JSON.stringify(events), types: typesWithIncidents }));
   return queued.length;
 }
 

@@ -65,6 +65,8 @@ export interface Signing {
 export interface Message {
   /** Unique in the world, and the same for every attempt to send this message, so that receivers recognize duplicates. */
   id: string;
+  /** Identifies what it is about, also in the messages before and after: an incident, a certificate. Unique in the world. */
+  topic: string;
   /** The id of the message that this one continues. */
   continues?: string | undefined;
   /** Whose message it is. Users share the time that encryption takes. */

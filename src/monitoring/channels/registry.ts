@@ -1,9 +1,12 @@
 import type { DeliverySettings } from '../../config/config.ts';
 import type { Net } from '../../net/resolve.ts';
 import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed, type Limits, type ProviderType } from './channel.ts';
+import { discordChannel } from './discord/discord.channel.ts';
 import { emailChannel } from './email/email.channel.ts';
+import { pagerDutyChannel } from './pagerduty/pagerduty.channel.ts';
 import { slackChannel } from './slack/slack.channel.ts';
 import { smsChannel } from './sms/sms.channel.ts';
+import { teamsChannel } from './teams/teams.channel.ts';
 import { telegramChannel } from './telegram/telegram.channel.ts';
 import { webhookChannel } from './webhook/webhook.channel.ts';
 
@@ -12,6 +15,9 @@ export type ChannelRegistry = { readonly [Type in ProviderType]: Channel<Channel
 
 /** The same for code that knows a type only at run time, and so not its settings. */
 export type Channels = Readonly<Record<ProviderType, Channel>>;
+
+/** The types whose receivers keep an incident open until they are told that it has ended. */
+export const typesWithIncidents: readonly ProviderType[] = ['pagerduty'];
 
 const defaultLimits: Limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 };
 
@@ -23,6 +29,9 @@ export function createChannels(settings: DeliverySettings, net: Net, limits: Par
     slack: slackChannel(deps),
     telegram: telegramChannel(deps),
     sms: smsChannel(deps),
+    discord: discordChannel(deps),
+    teams: teamsChannel(deps),
+    pagerduty: pagerDutyChannel(deps),
     webhook: webhookChannel(deps),
   };
 }

@@ -5,5 +5,6 @@ import type { Message } from './channel.ts';
 /** A test notification. */
 export function testMessage({ userId, now }: { userId: number; now: Date }): Message {
   const event = { type: 'test', timestamp: now.toISOString(), data: {} } as const;
-  return { id: `test-${randomUUID()}`, userId, event, content: contentOf(event) };
+  const id = `test-${randomUUID()}`;
+  return { id, topic: id, userId, event, content: contentOf(event) };
 }

@@ -8,7 +8,7 @@ import { wakeDispatcher } from '../wake.ts';
 import type { CheckHourEntity } from './check-hour.entity.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
-import { needsTlsWarning, queueTlsWarnings } from './record-tls-warnings.ts';
+import { needsTlsWarning, queueTlsRenewals, queueTlsWarnings, replacedExpiry } from './record-tls-warnings.ts';
 import { atMostAMinute, endOfMaintenance, nextTurn } from './schedule.ts';
 import { type CheckState, type Transition, transition } from './transition.ts';
 
@@ -55,9 +55,11 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
   if (accepted.length > 0) await query(updateCheckHours({ checks: JSON.stringify(accepted) }));
   const idsOf = (kind: Transition['kind']) => updated.filter((row) => row.kind === kind).map(({ id }) => id);
   const warned = updated.filter(({ needsWarning }) => needsWarning).map(({ id }) => id);
+  const replaced = new Map(updated.flatMap(({ id, replacedExpiry: expiry }) => (expiry ? [[id, expiry]] : [])));
   const alerts =
     (await openIncidents(query, idsOf('opened'))) +
     (await resolveIncidents(query, idsOf('resolved'))) +
+    (await queueTlsRenewals(query, replaced)) +
     (await queueTlsWarnings(query, warned));
   if (alerts > 0) await query(wakeDispatcher({}));
   return { accepted: tokens.size, hasAlerts: alerts > 0 };
@@ -118,7 +120,8 @@ const updateMonitors = prepare((given: { results: string }) =>
     .whereRef('m.id', '=', 'r.id')
     .whereRef('m.claim_token', '=', 'r.token')
     .where('m.is_active', '=', sql.lit(true))
-    .returning(['m.id', 'r.token', 'r.kind', needsTlsWarning(sql`r.warning_days`).as('needsWarning')]),
+    .returning(['m.id', 'r.token', 'r.kind', needsTlsWarning(sql`r.warning_days`).as('needsWarning')])
+    .returning(replacedExpiry.as('replacedExpiry')),
 );
 
 /** Counts all checks, and the response times of the successful ones. */

@@ -31,6 +31,8 @@ export interface Content {
 export interface Fact {
   label: string;
   value: Text;
+  /** A shorter value, where there is little room beside the label. */
+  short?: Text;
   /** The same in a row of facts, where it has no label. Absent if only a table has room for it. */
   phrase?: Text;
   url?: string;
@@ -52,6 +54,8 @@ export function contentOf(event: StoredEvent): Content {
       return recoveredContent(event);
     case 'monitor.tls_expiring':
       return tlsContent(event);
+    case 'monitor.tls_renewed':
+      return renewedContent(event);
     case 'provider.failing':
       return failingContent(event);
     case 'alerts.suppressed':
@@ -102,7 +106,9 @@ function outageContent({ timestamp, data: { monitor, incident }, lastGood }: Out
 
 function lastGoodFact({ at, ms }: NonNullable<EventContext['lastGood']>): Fact {
   const value = ms === null ? [new Date(at)] : [new Date(at), `, ${formatMs(ms)}`];
-  return ms === null ? { label: 'Last good', value } : { label: 'Last good', value, phrase: [`last good ${formatMs(ms)}`] };
+  return ms === null
+    ? { label: 'Last good', value }
+    : { label: 'Last good', value, short: [formatMs(ms)], phrase: [`last good ${formatMs(ms)}`] };
 }
 
 function recoveredContent({ timestamp, data: { monitor, incident } }: EventOf<'monitor.recovered'>): Content {
@@ -146,6 +152,26 @@ function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expir
     name,
     title: `${state}: ${name}`,
     line: [expiry],
+    list: [],
+    facts: addressFacts(monitor.url),
+    links: siteLinks(monitor.url),
+    subject: `${state}: ${name}`,
+    at,
+  };
+}
+
+function renewedContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_renewed'>): Content {
+  const name = plainText(monitor.friendly_name);
+  const at = new Date(timestamp);
+  const expiry = new Date(monitor.tls_expires_at ?? timestamp);
+  const state = 'Certificate renewed';
+  return {
+    tone: 'up',
+    sign: '✅',
+    state,
+    name,
+    title: `${state}: ${name}`,
+    line: ['The new one expires ', expiry],
     list: [],
     facts: addressFacts(monitor.url),
     links: siteLinks(monitor.url),
@@ -210,7 +236,7 @@ function testContent({ timestamp }: EventOf<'test'>): Content {
 function addressFacts(url: string | null): Fact[] {
   if (url === null) return [];
   const host = hostOf(url);
-  const fact: Fact = { label: 'Address', value: [plainText(url)], phrase: [host] };
+  const fact: Fact = { label: 'Address', value: [plainText(url)], short: [host], phrase: [host] };
   return [isWebUrl(url) ? { ...fact, url } : fact];
 }
 

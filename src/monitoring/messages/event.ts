@@ -9,6 +9,7 @@ export type AlertEvent =
   | Event<'monitor.reminder', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.recovered', { monitor: Monitor; incident: Incident }>
   | Event<'monitor.tls_expiring', { monitor: Monitor; incident: null }>
+  | (Event<'monitor.tls_renewed', { monitor: Monitor; incident: null }> & ReplacedCertificate)
   | Event<'provider.failing', FailingProvider>
   | Event<'alerts.suppressed', ReachedLimit>
   | Event<'test', Record<string, never>>;
@@ -37,6 +38,11 @@ interface ReachedLimit {
   limit: string;
   /** When messages are sent again. */
   until: string;
+}
+
+interface ReplacedCertificate {
+  /** When the certificate would have expired that users were warned of. */
+  replacedExpiry: string;
 }
 
 /** What messages say besides the event. It is not a part of the contract. */

@@ -42,7 +42,7 @@ export const MonitorEntity = defineEntity({
     claimToken: p.bigint('number').nullable().lazy(),
     /** Only passive monitors have it: how much longer than the interval they wait. */
     graceSeconds: p.integer().nullable().lazy(),
-    /** When the certificate expires that was last warned of, how many warnings there were, and when the last one was. */
+    /** When the certificate expires that was last warned of, how many warnings there were (negative once there is a new one), and when the last one was. */
     tlsWarnedExpiry: p.datetime(3).nullable().lazy(),
     tlsWarnings: p.smallint().default(0).lazy(),
     tlsWarnedAt: p.datetime(3).nullable().lazy(),

@@ -51,7 +51,7 @@ function textOf(value: unknown = ''): string {
 }
 
 /** Fields that the service returns in another form than they are sent: normalized, masked, or with milliseconds. */
-const transformedFields = ['domain', 'webhook_url', 'token', 'expires_at'];
+const transformedFields = ['domain', 'webhook_url', 'token', 'routing_key', 'expires_at'];
 
 function differencesFromRequest({ request }: Draft, body: Fields): string[] {
   const [item] = itemsOf(body);

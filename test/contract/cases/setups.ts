@@ -114,12 +114,15 @@ export const setups: Record<string, Setup> = {
   'addNotification set': sendFirst,
   'addNotification 200': sendFirst,
   'listProviders one_of_each': async (draft) => {
-    for (const type of ['email', 'slack', 'telegram', 'sms', 'webhook']) await createProvider(draft, type);
+    for (const type of ['email', 'slack', 'telegram', 'sms', 'discord', 'teams', 'pagerduty', 'webhook']) await createProvider(draft, type);
   },
   'showProvider slack': showProviderOfType('slack'),
   'showProvider telegram': showProviderOfType('telegram'),
   'showProvider sms': showProviderOfType('sms'),
   'showProvider webhook': showProviderOfType('webhook'),
+  'showProvider discord': showProviderOfType('discord'),
+  'showProvider teams': showProviderOfType('teams'),
+  'showProvider pagerduty': showProviderOfType('pagerduty'),
 
   // 304
   '304': sendIfNoneMatch,

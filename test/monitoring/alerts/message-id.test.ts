@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
-import { messageIdOf, readInstallationId } from '../../../src/monitoring/alerts/message-id.ts';
+import { messageIdOf, readInstallationId, topicOf } from '../../../src/monitoring/alerts/message-id.ts';
+import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
 import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { startReceivers } from '../../support/receivers.ts';
-import { namedAlert } from '../../support/sample-event.ts';
+import { namedAlert, sampleEvent } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -62,6 +63,52 @@ async function mailsAbout(...names: string[]) {
 test('the id of a message is that of the alert, its time, and the database', () => {
   const createdAt = new Date('2026-11-15T01:41:17.000Z');
   expect(messageIdOf({ id: 7, createdAt }, '5e2f')).toBe('alert-7-1794706877000-5e2f');
+});
+
+describe('the topic of a message', () => {
+  const timestamp = '2026-11-15T01:41:17.000Z';
+  const down = sampleEvent();
+  if (down.type !== 'monitor.down') throw new Error('This is another event.');
+  const { monitor } = down.data;
+  const expiringOn = (expiry: string): StoredEvent => ({
+    type: 'monitor.tls_expiring',
+    timestamp,
+    data: { monitor: { ...monitor, tls_expires_at: expiry }, incident: null },
+  });
+  const expiry = '2026-11-24T12:59:00.000Z';
+
+  test('is the same for an outage, a reminder of it and its recovery', () => {
+    expect(topicOf(down, '5e2f')).toBe('sitekeeper-incident-4012-1794706867000-5e2f');
+    expect(topicOf({ ...down, type: 'monitor.reminder' }, '5e2f')).toBe(topicOf(down, '5e2f'));
+    expect(topicOf(sampleEvent({ type: 'monitor.recovered' }), '5e2f')).toBe(topicOf(down, '5e2f'));
+  });
+
+  test('is another one for another incident with the same id, and in another database', () => {
+    const other = { ...down, data: { monitor, incident: { ...down.data.incident, started_at: timestamp } } };
+    expect(topicOf(other, '5e2f')).not.toBe(topicOf(down, '5e2f'));
+    expect(topicOf(down, '7a1b')).not.toBe(topicOf(down, '5e2f'));
+  });
+
+  test('is the same for the warnings of a certificate and its renewal, and another one for another certificate', () => {
+    const renewed: StoredEvent = {
+      type: 'monitor.tls_renewed',
+      timestamp,
+      data: { monitor: { ...monitor, tls_expires_at: '2027-02-01T00:00:00.000Z' }, incident: null },
+      replacedExpiry: expiry,
+    };
+    expect(topicOf(expiringOn(expiry), '5e2f')).toBe('sitekeeper-certificate-5-1795525140000-5e2f');
+    expect(topicOf(renewed, '5e2f')).toBe(topicOf(expiringOn(expiry), '5e2f'));
+    expect(topicOf(expiringOn('2026-11-25T12:59:00.000Z'), '5e2f')).not.toBe(topicOf(expiringOn(expiry), '5e2f'));
+  });
+
+  test('is that of the provider or the limit for a notice', () => {
+    const failing = { provider_id: 3, provider_type: 'slack', provider_name: null, failing_since: timestamp, last_delivery_error: null };
+    const reached = { provider_id: 3, provider_type: 'slack', limit: '100 messages per hour', until: timestamp };
+    expect(topicOf({ type: 'provider.failing', timestamp: expiry, data: failing }, '5e2f')).toBe(
+      'sitekeeper-provider-3-1794706877000-5e2f',
+    );
+    expect(topicOf({ type: 'alerts.suppressed', timestamp: expiry, data: reached }, '5e2f')).toBe('sitekeeper-limit-3-1794706877000-5e2f');
+  });
 });
 
 test('a database has one id, which stays the same', async () => {

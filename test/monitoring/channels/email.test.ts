@@ -15,6 +15,7 @@ const startedServers: { close(): unknown }[] = [];
 const from = 'Sitekeeper <alerts@mail.example.com>';
 const messageOf = (event: StoredEvent, others: Partial<Message> = {}): Message => ({
   id: 'alert-7-1794706877000-5e2f',
+  topic: 'sitekeeper-incident-4012',
   userId: 1,
   event,
   content: contentOf(event),

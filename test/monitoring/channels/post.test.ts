@@ -2,7 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRetryAfter } from '../../../src/monitoring/channels/post.ts';
 import { scripts } from '../../support/web-server.ts';
-import { accountSid, authToken, failureOf, message, signing, startHttpChannels, token, twilioCredentials } from './http-channels.ts';
+import {
+  accountSid,
+  authToken,
+  failureOf,
+  message,
+  routingKey,
+  signing,
+  startHttpChannels,
+  token,
+  twilioCredentials,
+} from './http-channels.ts';
 
 let setup: Awaited<ReturnType<typeof startHttpChannels>>;
 
@@ -41,6 +51,27 @@ const services = {
     accept: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201),
     reject: (status: number, text: string) => scripts.respond(JSON.stringify({ code: 21211, message: text, status }), status),
     secrets: () => [authToken, accountSid, twilioCredentials],
+  },
+  Discord: {
+    server: () => setup.discord,
+    send: ({ discord } = setup.channels) => discord.send({ webhook_url: setup.discordUrl }, message),
+    accept: scripts.respond('{"id":"1234567890"}'),
+    reject: (status: number, text: string) => scripts.respond(JSON.stringify({ message: text, code: 10015 }), status),
+    secrets: () => [setup.discordUrl, new URL(setup.discordUrl).pathname],
+  },
+  Teams: {
+    server: () => setup.teams,
+    send: ({ teams } = setup.channels) => teams.send({ webhook_url: setup.teamsUrl }, message),
+    accept: scripts.respond('', 202),
+    reject: (status: number, text: string) => scripts.respond(JSON.stringify({ error: { code: 'NotFound', message: text } }), status),
+    secrets: () => [setup.teamsUrl, new URL(setup.teamsUrl).search, 'hidden-hidden_hid'],
+  },
+  PagerDuty: {
+    server: () => setup.api,
+    send: ({ pagerduty } = setup.channels) => pagerduty.send({ routing_key: routingKey }, message),
+    accept: scripts.respond('{"status":"success","message":"Event processed","dedup_key":"x"}', 202),
+    reject: (status: number, text: string) => scripts.respond(JSON.stringify({ status: 'invalid event', message: text }), status),
+    secrets: () => [routingKey, routingKey.toUpperCase()],
   },
 };
 

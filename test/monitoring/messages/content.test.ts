@@ -101,6 +101,18 @@ test.each([
   });
 });
 
+test('a renewal says when the new certificate expires', () => {
+  const { monitor } = outageOf('monitor.down').data;
+  const data = { monitor: { ...monitor, tls_expires_at: '2027-02-01T00:00:00.000Z' }, incident: null };
+  const [timestamp, replacedExpiry] = ['2026-11-15T12:59:00.000Z', '2026-11-24T12:59:00.000Z'];
+  expect(contentOf({ type: 'monitor.tls_renewed', timestamp, data, replacedExpiry })).toMatchObject({
+    tone: 'up',
+    sign: '✅',
+    title: 'Certificate renewed: Checkout API',
+    line: ['The new one expires ', new Date('2027-02-01T00:00:00.000Z')],
+  });
+});
+
 test('a monitor without a target has neither an address nor a link', () => {
   const event = outageOf('monitor.down');
   event.data.monitor.url = null;
@@ -128,7 +140,8 @@ test('only web addresses are links', () => {
   for (const url of ['tcp://db.example.org:5432', 'db.example.org']) {
     event.data.monitor.url = url;
     expect(contentOf(event).links).toEqual([]);
-    expect(contentOf(event).facts.at(-1)).toEqual({ label: 'Address', value: [url], phrase: [url.replace('tcp://', '')] });
+    const host = [url.replace('tcp://', '')];
+    expect(contentOf(event).facts.at(-1)).toEqual({ label: 'Address', value: [url], short: host, phrase: host });
   }
 });
 

@@ -71,6 +71,13 @@ const notToken = 'must be a bot token: digits, a colon, and 30 to 64 letters, di
 const notChat = 'must be a chat id, such as -1001234567890, or the name of a public channel, such as @example_alerts';
 const notPhone = 'must be a phone number in E.164 format, such as +15005550006';
 const notSlack = 'must be an https URL on hooks.slack.com';
+const notDiscord = 'must be an https URL on discord.com or ptb.discord.com or canary.discord.com or discordapp.com';
+const notTeams = 'must be an https URL on *.api.powerplatform.com or *.logic.azure.com or *.webhook.office.com';
+const notRoutingKey = 'must be an integration key of 32 letters and digits';
+const tooLongUrl = 'must have at most 2048 characters';
+const teamsUrl = 'https://a.logic.azure.com/';
+const teams = { provider_type: 'teams' };
+const pagerDuty = { provider_type: 'pagerduty' };
 const email = { provider_type: 'email' };
 const slack = { provider_type: 'slack' };
 const telegram = { provider_type: 'telegram', chat_id: '1', token: telegramToken };
@@ -107,6 +114,14 @@ test.each([
   ['a token without digits', { ...telegram, token: 'abc' }, '/token', notToken],
   ['a chat_id with a space', { ...telegram, chat_id: 'my chat' }, '/chat_id', notChat],
   ['a number without +', { ...sms, phone_number: '4155550123' }, '/phone_number', notPhone],
+  ['a Discord webhook on another host', { ...providerExamples.discord, webhook_url: webhookUrl }, '/webhook_url', notDiscord],
+  ['a channel of Discord', { ...providerExamples.discord, channel: '#ops' }, '/channel', 'is only allowed for provider_type slack'],
+  ['a Teams webhook on another host', { ...providerExamples.teams, webhook_url: webhookUrl }, '/webhook_url', notTeams],
+  ['a Teams webhook of 2,049 characters', { ...teams, webhook_url: `${teamsUrl}${'x'.repeat(2049)}` }, '/webhook_url', tooLongUrl],
+  ['a routing key of 31 characters', { ...pagerDuty, routing_key: 'x'.repeat(31) }, '/routing_key', notRoutingKey],
+  ['a routing key with a hyphen', { ...pagerDuty, routing_key: `${'x'.repeat(31)}-` }, '/routing_key', notRoutingKey],
+  ['a mask as routing key', { ...pagerDuty, routing_key: '****page' }, '/routing_key', notRoutingKey],
+  ['no routing key', pagerDuty, '/routing_key', 'is required'],
   ['a number with spaces', { ...sms, phone_number: '+1 415 555 0123' }, '/phone_number', notPhone],
   ['a number with 16 digits', { ...sms, phone_number: '+1234567890123456' }, '/phone_number', 'must have at most 16 characters'],
   ['a number that starts with 0', { ...sms, phone_number: '+0123' }, '/phone_number', notPhone],

@@ -26,13 +26,9 @@ const chat: Channel = {
 const pager: Channel = { ...unused, fields: { number: 'plain', nickname: 'optional' } };
 /** Rejects every update. */
 const post: Channel = { ...unused, fields: { address: 'plain' }, check: (fields) => ('address' in fields ? [invalidRoom] : []) };
-const channels: Channels = {
-  slack: chat,
-  sms: pager,
-  email: post,
-  telegram: { ...unused, fields: { address: 'plain' } },
-  webhook: { ...unused, fields: {} },
-};
+const silent = { ...unused, fields: {} };
+const others = { discord: silent, teams: silent, pagerduty: silent, webhook: silent };
+const channels: Channels = { slack: chat, sms: pager, email: post, telegram: { ...unused, fields: { address: 'plain' } }, ...others };
 
 const cipher = new SecretCipher([Buffer.alloc(32, 1)]);
 const owner = { userId: 3, id: 7 };

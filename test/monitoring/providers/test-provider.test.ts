@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { ApiResponse } from '../../support/api-client.ts';
+import { openIncidents, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -41,6 +42,8 @@ test.each([
   ['slack', '🔔 Test notification', 'Slack'],
   ['telegram', '🔔 Test notification', 'Telegram'],
   ['sms', 'Test notification', 'the SMS service'],
+  ['discord', '🔔 Test notification', 'Discord'],
+  ['teams', '🔔 Test notification', 'Teams'],
 ] as const)('%s: returns 200 once the message is accepted; its text starts with "%s"', async (type, start, receiver) => {
   const before = receivers.received()[type].length;
   const { status, body } = await user.api.post(await createProvider(type));
@@ -48,6 +51,18 @@ test.each([
   const texts = receivers.received()[type].slice(before);
   expect(texts).toHaveLength(1);
   expect(texts[0]?.startsWith(start)).toBe(true);
+});
+
+test('pagerduty: opens an incident of severity info and resolves it', async () => {
+  const before = receivers.pagerDuty.requests.length;
+  const { status, body } = await user.api.post(await createProvider('pagerduty'));
+  expect([status, body.message]).toEqual([200, 'The test notification was accepted by PagerDuty.']);
+  const events = receivers.pagerDuty.requests.slice(before).map((request) => pagerDutyEvent(request.body));
+  expect(events).toMatchObject([
+    { event_action: 'trigger', payload: { severity: 'info', summary: 'Test notification from Sitekeeper' } },
+    { event_action: 'resolve' },
+  ]);
+  expect(openIncidents(events)).toEqual([]);
 });
 
 test('returns 502 with the response of the receiver, without secrets', async () => {

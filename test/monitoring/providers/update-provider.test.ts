@@ -87,6 +87,8 @@ describe('fields', () => {
     ['email', 'colour', 'red', 'is not a known field'],
     ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
     ['sms', 'channel', null, 'is only allowed for provider_type slack'],
+    ['pagerduty', 'webhook_url', 'https://discord.com/x', 'is only allowed for provider_type slack or discord or teams or webhook'],
+    ['slack', 'routing_key', 'x'.repeat(32), 'is only allowed for provider_type pagerduty'],
   ])('%s: returns 422 for %s with the value %j and changes nothing', async (type, field, value, message) => {
     const { path, data } = await createProvider(user, type);
     const { status, body } = await user.api.put(path, { json: { [field]: value } });
@@ -145,6 +147,9 @@ describe('secrets', () => {
   test.each([
     ['slack', 'webhook_url', '****path', 'https://hooks.slack.com/services/T1/B1/another'],
     ['telegram', 'token', '****xamp', '987654321:BBExampleExampleExampleExampleExample'],
+    ['discord', 'webhook_url', '****disc', 'https://discord.com/api/webhooks/2/another'],
+    ['teams', 'webhook_url', '****team', 'https://a.environment.api.powerplatform.com/x?sig=another'],
+    ['pagerduty', 'routing_key', '****page', 'another0123456789012345678901234'],
   ] as const)('%s: the mask keeps the stored %s, and another value replaces it', async (type, field, mask, replacement) => {
     const { id, path } = await createProvider(user, type);
     const encrypted = async () => {

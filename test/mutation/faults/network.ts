@@ -459,14 +459,6 @@ export const networkFaults: Fault[] = [
       replace: 'secrets: [twilioAuthToken, twilioAccountSid]',
     },
   ]),
-  ...faultsIn({ file: 'src/monitoring/channels/slack/slack.channel.ts', tests: ['test/monitoring/channels/slack.test.ts'] }, [
-    {
-      title: 'a webhook on a host that the operator has removed is still used',
-      find: 'if (error) throw',
-      replace: "if (error === '') throw",
-    },
-    { title: 'a webhook can use http', find: "url?.protocol !== 'https:' || !hosts", replace: 'url === null || !hosts' },
-  ]),
   ...faultsIn({ file: 'src/monitoring/channels/email/email.channel.ts', tests: ['test/monitoring/channels/email.test.ts'] }, [
     { title: 'an address can add recipients', find: 'if (!isSingleAddress(recipient)) throw', replace: 'if (!recipient) throw' },
     { title: 'a rejected login is a permanent failure', find: "responseCode >= 500 && code !== 'EAUTH'", replace: 'responseCode >= 500' },

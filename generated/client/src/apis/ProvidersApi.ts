@@ -301,7 +301,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of your providers, newest first. Tokens and webhook URLs are masked.
+     * Returns one page of your providers, newest first. Tokens, keys and webhook URLs are masked.
      * List providers
      */
     async listProvidersRaw(requestParameters: ListProvidersRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<ProviderPage>> {
@@ -312,7 +312,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of your providers, newest first. Tokens and webhook URLs are masked.
+     * Returns one page of your providers, newest first. Tokens, keys and webhook URLs are masked.
      * List providers
      */
     async listProviders(requestParameters: ListProvidersRequest = {}, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<ProviderPage> {
@@ -415,7 +415,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns the provider. Tokens and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
+     * Returns the provider. Tokens, keys and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
      * Show a provider
      */
     async showProviderRaw(requestParameters: ShowProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<ProviderItem>> {
@@ -426,7 +426,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns the provider. Tokens and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
+     * Returns the provider. Tokens, keys and webhook URLs are masked. Send its `ETag` in `If-None-Match` to get 304 if it has not changed.
      * Show a provider
      */
     async showProvider(requestParameters: ShowProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<ProviderItem> {
@@ -470,7 +470,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\", and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProviderRaw(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<TestResult>> {
@@ -481,7 +481,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail, Slack and Telegram the text starts with \"🔔 Test notification\", in SMS with \"Test notification\", and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProvider(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<TestResult> {

@@ -24,7 +24,7 @@ export interface Delivery {
      */
     id: number;
     /**
-     * What the message is about. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+     * What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
      */
     event: DeliveryEventEnum;
     /**
@@ -70,6 +70,7 @@ export const DeliveryEventEnum = {
     monitor_reminder: 'monitor.reminder',
     monitor_recovered: 'monitor.recovered',
     monitor_tls_expiring: 'monitor.tls_expiring',
+    monitor_tls_renewed: 'monitor.tls_renewed',
     provider_failing: 'provider.failing',
     alerts_suppressed: 'alerts.suppressed',
     test: 'test',

@@ -13,6 +13,13 @@
  */
 
 import { parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { DiscordProvider } from './DiscordProvider.js';
+import {
+    instanceOfDiscordProvider,
+    DiscordProviderFromJSON,
+    DiscordProviderFromJSONTyped,
+    DiscordProviderToJSON,
+} from './DiscordProvider.js';
 import type { EmailProvider } from './EmailProvider.js';
 import {
     instanceOfEmailProvider,
@@ -20,6 +27,13 @@ import {
     EmailProviderFromJSONTyped,
     EmailProviderToJSON,
 } from './EmailProvider.js';
+import type { PagerDutyProvider } from './PagerDutyProvider.js';
+import {
+    instanceOfPagerDutyProvider,
+    PagerDutyProviderFromJSON,
+    PagerDutyProviderFromJSONTyped,
+    PagerDutyProviderToJSON,
+} from './PagerDutyProvider.js';
 import type { SlackProvider } from './SlackProvider.js';
 import {
     instanceOfSlackProvider,
@@ -34,6 +48,13 @@ import {
     SmsProviderFromJSONTyped,
     SmsProviderToJSON,
 } from './SmsProvider.js';
+import type { TeamsProvider } from './TeamsProvider.js';
+import {
+    instanceOfTeamsProvider,
+    TeamsProviderFromJSON,
+    TeamsProviderFromJSONTyped,
+    TeamsProviderToJSON,
+} from './TeamsProvider.js';
 import type { TelegramProvider } from './TelegramProvider.js';
 import {
     instanceOfTelegramProvider,
@@ -54,7 +75,7 @@ import {
  * A provider with the fields of its type.
  * @export
  */
-export type Provider = { provider_type: 'email' } & EmailProvider | { provider_type: 'slack' } & SlackProvider | { provider_type: 'sms' } & SmsProvider | { provider_type: 'telegram' } & TelegramProvider | { provider_type: 'webhook' } & WebhookProvider;
+export type Provider = { provider_type: 'discord' } & DiscordProvider | { provider_type: 'email' } & EmailProvider | { provider_type: 'pagerduty' } & PagerDutyProvider | { provider_type: 'slack' } & SlackProvider | { provider_type: 'sms' } & SmsProvider | { provider_type: 'teams' } & TeamsProvider | { provider_type: 'telegram' } & TelegramProvider | { provider_type: 'webhook' } & WebhookProvider;
 
 export function ProviderFromJSON(json: any): Provider {
     return ProviderFromJSONTyped(json, false);
@@ -65,12 +86,18 @@ export function ProviderFromJSONTyped(json: any, ignoreDiscriminator: boolean): 
         return json;
     }
     switch (json['provider_type']) {
+        case 'discord':
+            return Object.assign({}, DiscordProviderFromJSONTyped(json, true), { provider_type: 'discord' } as const);
         case 'email':
             return Object.assign({}, EmailProviderFromJSONTyped(json, true), { provider_type: 'email' } as const);
+        case 'pagerduty':
+            return Object.assign({}, PagerDutyProviderFromJSONTyped(json, true), { provider_type: 'pagerduty' } as const);
         case 'slack':
             return Object.assign({}, SlackProviderFromJSONTyped(json, true), { provider_type: 'slack' } as const);
         case 'sms':
             return Object.assign({}, SmsProviderFromJSONTyped(json, true), { provider_type: 'sms' } as const);
+        case 'teams':
+            return Object.assign({}, TeamsProviderFromJSONTyped(json, true), { provider_type: 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderFromJSONTyped(json, true), { provider_type: 'telegram' } as const);
         case 'webhook':
@@ -89,12 +116,18 @@ export function ProviderToJSONTyped(value?: Provider | null, ignoreDiscriminator
         return value;
     }
     switch (value['provider_type']) {
+        case 'discord':
+            return Object.assign({}, DiscordProviderToJSON(value), { 'provider_type': 'discord' } as const);
         case 'email':
             return Object.assign({}, EmailProviderToJSON(value), { 'provider_type': 'email' } as const);
+        case 'pagerduty':
+            return Object.assign({}, PagerDutyProviderToJSON(value), { 'provider_type': 'pagerduty' } as const);
         case 'slack':
             return Object.assign({}, SlackProviderToJSON(value), { 'provider_type': 'slack' } as const);
         case 'sms':
             return Object.assign({}, SmsProviderToJSON(value), { 'provider_type': 'sms' } as const);
+        case 'teams':
+            return Object.assign({}, TeamsProviderToJSON(value), { 'provider_type': 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderToJSON(value), { 'provider_type': 'telegram' } as const);
         case 'webhook':

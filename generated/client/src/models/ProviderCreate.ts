@@ -13,6 +13,13 @@
  */
 
 import { parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
+import type { DiscordProviderCreate } from './DiscordProviderCreate.js';
+import {
+    instanceOfDiscordProviderCreate,
+    DiscordProviderCreateFromJSON,
+    DiscordProviderCreateFromJSONTyped,
+    DiscordProviderCreateToJSON,
+} from './DiscordProviderCreate.js';
 import type { EmailProviderCreate } from './EmailProviderCreate.js';
 import {
     instanceOfEmailProviderCreate,
@@ -20,6 +27,13 @@ import {
     EmailProviderCreateFromJSONTyped,
     EmailProviderCreateToJSON,
 } from './EmailProviderCreate.js';
+import type { PagerDutyProviderCreate } from './PagerDutyProviderCreate.js';
+import {
+    instanceOfPagerDutyProviderCreate,
+    PagerDutyProviderCreateFromJSON,
+    PagerDutyProviderCreateFromJSONTyped,
+    PagerDutyProviderCreateToJSON,
+} from './PagerDutyProviderCreate.js';
 import type { SlackProviderCreate } from './SlackProviderCreate.js';
 import {
     instanceOfSlackProviderCreate,
@@ -34,6 +48,13 @@ import {
     SmsProviderCreateFromJSONTyped,
     SmsProviderCreateToJSON,
 } from './SmsProviderCreate.js';
+import type { TeamsProviderCreate } from './TeamsProviderCreate.js';
+import {
+    instanceOfTeamsProviderCreate,
+    TeamsProviderCreateFromJSON,
+    TeamsProviderCreateFromJSONTyped,
+    TeamsProviderCreateToJSON,
+} from './TeamsProviderCreate.js';
 import type { TelegramProviderCreate } from './TelegramProviderCreate.js';
 import {
     instanceOfTelegramProviderCreate,
@@ -54,7 +75,7 @@ import {
  * The settings of a new provider, with the fields of its type and no others.
  * @export
  */
-export type ProviderCreate = { provider_type: 'email' } & EmailProviderCreate | { provider_type: 'slack' } & SlackProviderCreate | { provider_type: 'sms' } & SmsProviderCreate | { provider_type: 'telegram' } & TelegramProviderCreate | { provider_type: 'webhook' } & WebhookProviderCreate;
+export type ProviderCreate = { provider_type: 'discord' } & DiscordProviderCreate | { provider_type: 'email' } & EmailProviderCreate | { provider_type: 'pagerduty' } & PagerDutyProviderCreate | { provider_type: 'slack' } & SlackProviderCreate | { provider_type: 'sms' } & SmsProviderCreate | { provider_type: 'teams' } & TeamsProviderCreate | { provider_type: 'telegram' } & TelegramProviderCreate | { provider_type: 'webhook' } & WebhookProviderCreate;
 
 export function ProviderCreateFromJSON(json: any): ProviderCreate {
     return ProviderCreateFromJSONTyped(json, false);
@@ -65,12 +86,18 @@ export function ProviderCreateFromJSONTyped(json: any, ignoreDiscriminator: bool
         return json;
     }
     switch (json['provider_type']) {
+        case 'discord':
+            return Object.assign({}, DiscordProviderCreateFromJSONTyped(json, true), { provider_type: 'discord' } as const);
         case 'email':
             return Object.assign({}, EmailProviderCreateFromJSONTyped(json, true), { provider_type: 'email' } as const);
+        case 'pagerduty':
+            return Object.assign({}, PagerDutyProviderCreateFromJSONTyped(json, true), { provider_type: 'pagerduty' } as const);
         case 'slack':
             return Object.assign({}, SlackProviderCreateFromJSONTyped(json, true), { provider_type: 'slack' } as const);
         case 'sms':
             return Object.assign({}, SmsProviderCreateFromJSONTyped(json, true), { provider_type: 'sms' } as const);
+        case 'teams':
+            return Object.assign({}, TeamsProviderCreateFromJSONTyped(json, true), { provider_type: 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderCreateFromJSONTyped(json, true), { provider_type: 'telegram' } as const);
         case 'webhook':
@@ -89,12 +116,18 @@ export function ProviderCreateToJSONTyped(value?: ProviderCreate | null, ignoreD
         return value;
     }
     switch (value['provider_type']) {
+        case 'discord':
+            return Object.assign({}, DiscordProviderCreateToJSON(value), { 'provider_type': 'discord' } as const);
         case 'email':
             return Object.assign({}, EmailProviderCreateToJSON(value), { 'provider_type': 'email' } as const);
+        case 'pagerduty':
+            return Object.assign({}, PagerDutyProviderCreateToJSON(value), { 'provider_type': 'pagerduty' } as const);
         case 'slack':
             return Object.assign({}, SlackProviderCreateToJSON(value), { 'provider_type': 'slack' } as const);
         case 'sms':
             return Object.assign({}, SmsProviderCreateToJSON(value), { 'provider_type': 'sms' } as const);
+        case 'teams':
+            return Object.assign({}, TeamsProviderCreateToJSON(value), { 'provider_type': 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderCreateToJSON(value), { 'provider_type': 'telegram' } as const);
         case 'webhook':

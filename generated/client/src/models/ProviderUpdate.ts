@@ -67,6 +67,10 @@ export interface ProviderUpdate {
      */
     phone_number?: string;
     /**
+     * Only for pagerduty: the integration key of the service. Send the masked value to keep the stored key.
+     */
+    routing_key?: string;
+    /**
      * The type of the provider. It cannot be changed.
      */
     provider_type?: ProviderUpdateProviderTypeEnum;
@@ -97,6 +101,9 @@ export const ProviderUpdateProviderTypeEnum = {
     slack: 'slack',
     telegram: 'telegram',
     sms: 'sms',
+    discord: 'discord',
+    teams: 'teams',
+    pagerduty: 'pagerduty',
     webhook: 'webhook',
 } as const;
 export type ProviderUpdateProviderTypeEnum = typeof ProviderUpdateProviderTypeEnum[keyof typeof ProviderUpdateProviderTypeEnum];
@@ -127,6 +134,7 @@ export function ProviderUpdateFromJSONTyped(json: any, ignoreDiscriminator: bool
         'chat_id': json['chat_id'] == null ? undefined : ProviderUpdateChatIdFromJSON(json['chat_id']),
         'token': json['token'] == null ? undefined : json['token'],
         'phone_number': json['phone_number'] == null ? undefined : json['phone_number'],
+        'routing_key': json['routing_key'] == null ? undefined : json['routing_key'],
         'provider_type': json['provider_type'] == null ? undefined : json['provider_type'],
         'id': json['id'] == null ? undefined : json['id'],
         'last_delivery_error': json['last_delivery_error'] === undefined ? undefined : json['last_delivery_error'] === null ? null : json['last_delivery_error'],
@@ -154,6 +162,7 @@ export function ProviderUpdateToJSONTyped(value?: Omit<ProviderUpdate, 'id'|'las
         'chat_id': ProviderUpdateChatIdToJSON(value['chat_id']),
         'token': value['token'],
         'phone_number': value['phone_number'],
+        'routing_key': value['routing_key'],
         'provider_type': value['provider_type'],
     };
 }

@@ -1,6 +1,7 @@
 import type { ContextBlock, MessageAttachment } from '@slack/types';
-import type { Content, Fact, Tone } from '../../messages/content.ts';
+import type { Content, Fact } from '../../messages/content.ts';
 import { joinText, type Text, utcText } from '../../messages/text.ts';
+import { colors } from '../colors.ts';
 
 /** What Slack shows: title and line as the text, which notifications and compatible services show as well, and the facts below. */
 export interface SlackMessage {
@@ -10,8 +11,6 @@ export interface SlackMessage {
   unfurl_media: false;
   attachments: MessageAttachment[];
 }
-
-const colors: Record<Tone, string> = { down: '#d1372a', up: '#0f766e', warning: '#b26a0b', neutral: '#6f7d83' };
 
 export function slackMessage(content: Content, installation: string): SlackMessage {
   const { tone, sign, title, line, list, facts, at } = content;
