@@ -25,6 +25,7 @@ export type ProblemCode =
   | 'already_created'
   | 'monitor_paused'
   | 'nothing_to_check'
+  | 'no_signing_secret'
   | 'incident_resolved'
   | 'request_in_progress'
   | 'precondition_failed'
@@ -97,13 +98,16 @@ export class InvalidRequest extends ProblemError {
 export class AlreadyCreated extends ProblemError {
   readonly id: number;
 
-  constructor({ name, id, canBeRead }: { name: string; id: number; canBeRead?: true }, { containsSecret }: { containsSecret: boolean }) {
+  constructor(
+    { name, id, canBeRead, advice }: { name: string; id: number; canBeRead?: true; advice?: string },
+    { containsSecret }: { containsSecret: boolean },
+  ) {
     const reason = containsSecret ? 'contains a secret, and was not stored' : 'was too large to store';
-    const advice =
+    const usualAdvice =
       containsSecret && !canBeRead
         ? 'which cannot be shown again. If you did not save it, delete it and create another.'
         : `but its response ${reason}. Read the resource instead.`;
-    super('already_created', `An earlier request with this Idempotency-Key created ${name} ${id}, ${advice}`);
+    super('already_created', `An earlier request with this Idempotency-Key created ${name} ${id}, ${advice ?? usualAdvice}`);
     this.id = id;
   }
 }

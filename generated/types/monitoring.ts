@@ -336,7 +336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a provider
-         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry.
+         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
          */
         post: operations["createProvider"];
         delete?: never;
@@ -396,9 +396,35 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
          */
         post: operations["testProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, as returned when it is created or listed.
+                 * @example 3
+                 */
+                id: components["parameters"]["ProviderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the signing secret of a webhook
+         * @description Returns a new signing secret, which is shown only in this response. For 24 hours every message has two signatures: one of the new secret and one of the previous. Give the receiver the new secret in this time. Only the two newest secrets sign: if you rotate again within 24 hours, the oldest one is invalid at once. So rotate twice if a secret has leaked. The request has no body.
+         */
+        post: operations["rotateProviderSecret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1514,8 +1540,37 @@ export interface components {
              */
             updated_at: string;
         };
+        /** @description A provider that posts signed events to a URL of yours. */
+        WebhookProvider: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description A webhook. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "webhook";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
+            /** @description The URL that events are posted to, masked: `****` and its last 4 characters. */
+            webhook_url: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the provider last changed.
+             */
+            updated_at: string;
+        };
         /** @description A provider with the fields of its type. */
-        Provider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["DiscordProvider"] | components["schemas"]["TeamsProvider"] | components["schemas"]["PagerDutyProvider"];
+        Provider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["DiscordProvider"] | components["schemas"]["TeamsProvider"] | components["schemas"]["PagerDutyProvider"] | components["schemas"]["WebhookProvider"];
         /** @description One page of providers. */
         ProviderPage: {
             data: components["schemas"]["Provider"][];
@@ -1625,8 +1680,208 @@ export interface components {
             /** @description The integration key of the service. In PagerDuty: the service, Integrations, Add an integration, Events API V2. It has 32 letters and digits, and is stored encrypted. */
             routing_key: string;
         };
+        /** @description The settings of a new provider that posts signed events to a URL of yours. */
+        WebhookProviderCreate: {
+            /**
+             * @description A webhook. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "webhook";
+            /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
+            name?: string | null;
+            /**
+             * Format: uri
+             * @description The https URL to post events to. It must have a public address, unless the operator allows others. With http, only addresses that the operator allows are accepted. The URL is stored encrypted.
+             */
+            webhook_url: string;
+        };
         /** @description The settings of a new provider, with the fields of its type and no others. */
-        ProviderCreate: components["schemas"]["EmailProviderCreate"] | components["schemas"]["SlackProviderCreate"] | components["schemas"]["TelegramProviderCreate"] | components["schemas"]["SmsProviderCreate"] | components["schemas"]["DiscordProviderCreate"] | components["schemas"]["TeamsProviderCreate"] | components["schemas"]["PagerDutyProviderCreate"];
+        ProviderCreate: components["schemas"]["EmailProviderCreate"] | components["schemas"]["SlackProviderCreate"] | components["schemas"]["TelegramProviderCreate"] | components["schemas"]["SmsProviderCreate"] | components["schemas"]["DiscordProviderCreate"] | components["schemas"]["TeamsProviderCreate"] | components["schemas"]["PagerDutyProviderCreate"] | components["schemas"]["WebhookProviderCreate"];
+        /** @description A new provider that posts signed events to a URL of yours, with the secret that signs them. */
+        CreatedWebhookProvider: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /**
+             * @description A webhook. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            provider_type: "webhook";
+            /** @description The name of the provider. Null if it has none. */
+            name: string | null;
+            /** @description The URL that events are posted to, masked: `****` and its last 4 characters. */
+            webhook_url: string;
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            last_delivery_error: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the provider last changed.
+             */
+            updated_at: string;
+            /** @description The secret that signs the messages, as in Standard Webhooks. Store it now: it is shown only once. */
+            signing_secret: string;
+        };
+        /** @description A new provider with the fields of its type. A webhook also has its `signing_secret`, which is shown only once. */
+        CreatedProvider: components["schemas"]["EmailProvider"] | components["schemas"]["SlackProvider"] | components["schemas"]["TelegramProvider"] | components["schemas"]["SmsProvider"] | components["schemas"]["DiscordProvider"] | components["schemas"]["TeamsProvider"] | components["schemas"]["PagerDutyProvider"] | components["schemas"]["CreatedWebhookProvider"];
+        /** @description The new provider. */
+        CreatedProviderItem: {
+            data: components["schemas"]["CreatedProvider"];
+        };
+        /** @description The monitor and the incident that an event is about, as they were then. */
+        OutageData: {
+            monitor: components["schemas"]["Monitor"];
+            incident: components["schemas"]["Incident"];
+        };
+        /** @description A monitor went down. */
+        MonitorDownEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "monitor.down";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["OutageData"];
+        };
+        /** @description A monitor is up again. The incident is resolved. */
+        MonitorRecoveredEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "monitor.recovered";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["OutageData"];
+        };
+        /** @description A monitor is still down and nobody has acknowledged the incident. This version does not send it. */
+        MonitorReminderEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "monitor.reminder";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["OutageData"];
+        };
+        /** @description The monitor that a warning is about, as it was then. */
+        TlsExpiringData: {
+            monitor: components["schemas"]["Monitor"];
+            /** @description Null: the warning is about no incident. */
+            incident: Record<string, never> | null;
+        };
+        /** @description The certificate of a monitor expires soon, at its `tls_expires_at`. */
+        MonitorTlsExpiringEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "monitor.tls_expiring";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["TlsExpiringData"];
+        };
+        /** @description The provider that fails. */
+        ProviderFailingData: {
+            /**
+             * Format: int64
+             * @description The id of the provider.
+             */
+            provider_id: number;
+            /** @description The type of the provider. */
+            provider_type: string;
+            /** @description The name of the provider. Null if it has none. */
+            provider_name: string | null;
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed.
+             */
+            failing_since: string;
+            /** @description What the last attempt has failed with, for people to read. Null if it is not known. */
+            last_delivery_error: string | null;
+        };
+        /** @description Another provider of yours has been failing for an hour. */
+        ProviderFailingEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "provider.failing";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["ProviderFailingData"];
+        };
+        /** @description The limit that is reached. Recoveries of what was sent are still sent. */
+        AlertsSuppressedData: {
+            /**
+             * Format: int64
+             * @description The id of the provider.
+             */
+            provider_id: number;
+            /** @description The type of the provider. */
+            provider_type: string;
+            /** @description The limit, for people to read: for example `2,000 messages per hour for this provider`. */
+            limit: string;
+            /**
+             * Format: date-time
+             * @description When alerts are sent again.
+             */
+            until: string;
+        };
+        /** @description A limit of messages is reached, so alerts are not sent for some time. */
+        AlertsSuppressedEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "alerts.suppressed";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["AlertsSuppressedData"];
+        };
+        /** @description A test notification. */
+        TestEvent: {
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "test";
+            /**
+             * Format: date-time
+             * @description When it has happened.
+             */
+            timestamp: string;
+            /** @description Empty. */
+            data: Record<string, never>;
+        };
+        /** @description What has happened, as it was then: an event that is sent late or again does not change. Types can be added, so accept and ignore those that you do not know. */
+        WebhookEvent: components["schemas"]["MonitorDownEvent"] | components["schemas"]["MonitorRecoveredEvent"] | components["schemas"]["MonitorReminderEvent"] | components["schemas"]["MonitorTlsExpiringEvent"] | components["schemas"]["ProviderFailingEvent"] | components["schemas"]["AlertsSuppressedEvent"] | components["schemas"]["TestEvent"];
         /** @description One provider. */
         ProviderItem: {
             data: components["schemas"]["Provider"];
@@ -1640,7 +1895,7 @@ export interface components {
              * @description Only for email: the address to send the messages to.
              */
             recipient_email?: string;
-            /** @description Only for slack, discord and teams: the URL of the webhook. Send the masked value to keep the stored URL. */
+            /** @description Only for slack, discord, teams and webhook: the URL to post to. Send the masked value to keep the stored URL. */
             webhook_url?: string;
             /** @description Only for slack: the channel to post to. `null` resets it to the webhook's default. */
             channel?: string | null;
@@ -1658,7 +1913,7 @@ export interface components {
              * @description The type of the provider. It cannot be changed.
              * @enum {string}
              */
-            provider_type?: "email" | "slack" | "telegram" | "sms" | "discord" | "teams" | "pagerduty";
+            provider_type?: "email" | "slack" | "telegram" | "sms" | "discord" | "teams" | "pagerduty" | "webhook";
             /**
              * Format: int64
              * @description Ignored.
@@ -1690,6 +1945,25 @@ export interface components {
         TestResult: {
             /** @description A human-readable result. */
             message: string;
+        };
+        /** @description A new signing secret of a webhook. */
+        RotatedSecret: {
+            /**
+             * Format: int64
+             * @description The id of the provider. Ids increase with creation time.
+             */
+            id: number;
+            /** @description The secret that signs the messages, as in Standard Webhooks. Store it now: it is shown only once. */
+            signing_secret: string;
+            /**
+             * Format: date-time
+             * @description Until then the previous secret also signs every message. Null if it is lost, because the operator has lost a key.
+             */
+            previous_expires_at: string | null;
+        };
+        /** @description The new signing secret. */
+        RotatedSecretItem: {
+            data: components["schemas"]["RotatedSecret"];
         };
         /** @description A message to a provider, and what has become of it. */
         Delivery: {
@@ -3897,14 +4171,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProviderItem"];
+                    "application/json": components["schemas"]["CreatedProviderItem"];
                 };
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
             406: components["responses"]["NotAcceptable"];
-            /** @description You have reached your quota of providers, or a request with the same `Idempotency-Key` is still in progress. */
+            /** @description You have reached your quota of providers, or a request with the same `Idempotency-Key` has already created its webhook or is still in progress. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4181,6 +4455,62 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+        };
+    };
+    rotateProviderSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, as returned when it is created or listed.
+                 * @example 3
+                 */
+                id: components["parameters"]["ProviderId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new signing secret. It is shown only once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatedSecretItem"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ProviderNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The provider has no signing secret, because it is not a webhook. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveries: {

@@ -22,6 +22,7 @@ interface Created {
   name: string;
   id: number;
   canBeRead?: true;
+  advice?: string;
 }
 
 interface IdempotentResult {

@@ -179,6 +179,13 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning: 'The monitor waits for the heartbeats of a job. There is nothing that the service could check now.',
     remedies: ['Send a heartbeat to the heartbeat_url of the monitor. It is recorded at once.'],
   },
+  no_signing_secret: {
+    meaning: 'You rotated the signing secret of a provider that has none. Only messages to webhooks are signed.',
+    remedies: [
+      'Check the id. `GET /api/providers` lists your providers with their types.',
+      'To replace the token or the URL of another provider, update the provider.',
+    ],
+  },
   incident_resolved: {
     meaning:
       'You acknowledged an incident that is resolved. The monitor is up again, or its incident was closed for another reason, such as a pause.',
@@ -254,7 +261,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   delivery_failed: {
     meaning:
-      'The mail server, the chat, PagerDuty or the SMS service did not accept the test notification, or was unreachable. The `detail` contains the reason.',
+      'The mail server, the chat, PagerDuty, the SMS service or the webhook did not accept the test notification, or was unreachable. The `detail` contains the reason.',
     remedies: [
       'Check the e-mail address, the webhook URL, the bot token and chat id, the routing key, or the phone number of the provider.',
       'Telegram: the recipient must have sent a message to the bot first, or the bot must be a member of the group.',

@@ -176,7 +176,8 @@ print(call("POST", f"/providers/{provider['id']}/test"))`,
   after: [
     'To send e-mail, the operator must have configured a mail server. Otherwise the test returns the problem `delivery_not_configured`. ' +
       'Slack, Discord, Teams, Telegram and PagerDuty need no configuration. For Slack, create the provider with ' +
-      '`{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}`.',
+      '`{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}`. A provider of type `webhook` posts signed ' +
+      'events to a program of yours.',
     'To get a real alert, create a paused monitor (`"is_active": false`) for an unreachable URL, such as ' +
       '`https://nowhere.example.com`, assign the provider to it, and set `is_active` to true. A failed check is confirmed by two more ' +
       'checks, 5 seconds apart. Then the alert is sent.',

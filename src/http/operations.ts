@@ -48,6 +48,8 @@ export interface CreatedResource {
   id: number;
   /** Whether a later request can read it completely, secrets included. */
   canBeRead?: true;
+  /** What a client that did not get the response can do, as the end of a sentence. */
+  advice?: string;
 }
 
 export interface HandlerResult<Body> {

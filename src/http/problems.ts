@@ -28,6 +28,7 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   already_created: { status: 409, title: 'Already created' },
   monitor_paused: { status: 409, title: 'Monitor is paused' },
   nothing_to_check: { status: 409, title: 'Nothing to check' },
+  no_signing_secret: { status: 409, title: 'No signing secret' },
   incident_resolved: { status: 409, title: 'Incident is resolved' },
   request_in_progress: { status: 409, title: 'Request in progress' },
   precondition_failed: { status: 412, title: 'Precondition failed' },

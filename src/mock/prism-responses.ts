@@ -56,9 +56,11 @@ interface Example {
 }
 
 async function requestPrism(operation: PrismOperation, mock: { code: number; dynamic: boolean; exampleKey?: string; seed?: string }) {
-  // The operation is already known. Prism routes again, so it gets any path that leads to this operation.
+  // The operation is already known. Prism routes again, so it gets any path that leads to this operation. It would send callbacks.
   const url = { path: operation.path.replace(/\{[^}]+\}/g, '1') };
-  const result = await prism.request({ method: operation.method as 'get', url }, [{ ...operation, servers: [] }], { mock } as never)();
+  const result = await prism.request({ method: operation.method as 'get', url }, [{ ...operation, servers: [], callbacks: [] }], {
+    mock,
+  } as never)();
   if (result._tag === 'Left') throw result.left;
   return result.right.output;
 }
@@ -78,10 +80,11 @@ interface AnyItem {
   id?: number;
   key?: string;
   heartbeat_url?: string | null;
+  signing_secret?: string;
 }
 
 function containsSecret(data: AnyItem | AnyItem[] | undefined): boolean {
-  return [data].flat().some((item) => Boolean(item?.key || item?.heartbeat_url));
+  return [data].flat().some((item) => Boolean(item?.key || item?.heartbeat_url || item?.signing_secret));
 }
 
 /** Writes an error or a 304 that the client asked for with Prefer. */

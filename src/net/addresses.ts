@@ -26,13 +26,24 @@ function wholeAddress(text: string): [Address, number] {
  * are not public, because some networks use them internally.
  */
 export function isPublic(address: string, allow: Ranges): boolean {
-  if (isIP(address) === 0 || address.includes('%')) return false; // A zone means a link-local address.
-  const parsed = ipaddr.process(address); // An IPv4-mapped IPv6 address becomes the IPv4 address that is reached.
+  const parsed = parseAddress(address);
+  if (!parsed) return false;
   if (isWithin(parsed, allow)) return true;
   // ipaddr.js classifies every address without a special purpose as unicast. In IPv4 that is the public internet. In IPv6 only 2000::/3
   // is allocated; the rest contains IPv4-compatible addresses (::127.0.0.1) and NAT64, which can reach private networks.
   if (parsed.range() !== 'unicast' || isWithin(parsed, neverAllowed)) return false;
   return parsed.kind() === 'ipv4' || isWithin(parsed, globalIpv6);
+}
+
+/** Whether an address is in a range that the operator allows. */
+export function isAllowed(address: string, allow: Ranges): boolean {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && isWithin(parsed, allow);
+}
+
+function parseAddress(address: string): Address | undefined {
+  if (isIP(address) === 0 || address.includes('%')) return undefined; // A zone means a link-local address.
+  return ipaddr.process(address); // An IPv4-mapped IPv6 address becomes the IPv4 address that is reached.
 }
 
 const globalIpv6 = parseRanges(['2000::/3']);

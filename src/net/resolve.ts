@@ -3,7 +3,7 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { closeSync, openSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { devNull } from 'node:os';
-import { isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
+import { isAllowed, isPublic, literalAddress, parseRanges, type Ranges } from './addresses.ts';
 import { lookUpInHostsFile } from './hosts-file.ts';
 import { NetworkError, toNetworkError } from './network-error.ts';
 
@@ -11,6 +11,8 @@ import { NetworkError, toNetworkError } from './network-error.ts';
 export interface Net {
   /** Ranges that are allowed although they are not public (NET_ALLOW). */
   allow: Ranges;
+  /** Whether only these ranges may be reached, and no public address outside of them. */
+  onlyAllowed?: boolean;
   /** Replaces /etc/hosts and DNS. Returns all addresses of a name. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
 }
@@ -25,11 +27,14 @@ export const anywhere: Net = {
  * Returns all addresses of a host. If one of them is not allowed, none is: a name with a public and a private address is an
  * attempt to bypass this check, or works only by chance. Connect to the returned addresses and do not resolve again.
  */
-export async function resolveHost(host: string, { allow, lookup = lookUpAll }: Net): Promise<LookupAddress[]> {
+export async function resolveHost(host: string, { allow, onlyAllowed, lookup = lookUpAll }: Net): Promise<LookupAddress[]> {
   const literal = literalAddress(host);
   const addresses = literal === undefined ? await requireAddresses(lookup(host)) : [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
   if (!addresses.every(({ address }) => isPublic(address, allow))) {
     throw new NetworkError('address_not_allowed', 'address not allowed: it is private, local or reserved');
+  }
+  if (onlyAllowed && addresses.some(({ address }) => !isAllowed(address, allow))) {
+    throw new NetworkError('address_not_allowed', 'address not allowed: without https, only addresses in NET_ALLOW are');
   }
   return addresses;
 }

@@ -209,6 +209,12 @@ const resources: Record<string, Resource> = {
     { shown: { token: masked('token'), chat_id: (value) => ({ chat_id: String(value) }) } },
   ),
   'SMS provider': provider('sms', () => ({ phone_number: '+14155550100' }), { phone_number: ['+14155550101', '+14155550102'] }),
+  'webhook provider': provider(
+    'webhook',
+    () => ({ webhook_url: 'https://board.example.com/hooks/one' }),
+    { webhook_url: ['https://board.example.com/hooks/first', 'https://board.example.com/hooks/other'] },
+    { shown: { webhook_url: masked('webhook_url') } },
+  ),
   'Discord provider': provider(
     'discord',
     () => ({ webhook_url: 'https://discord.com/api/webhooks/1/one' }),
@@ -255,7 +261,7 @@ describe.each(Object.entries(resources))('%s', (_, resource) => {
   async function post(fields: Values): Promise<Values> {
     const response = await user.api.post(collection, { [format]: { ...required(++turn), ...fields } });
     expect([response.status, response.text]).toEqual([201, response.text]);
-    const { key, ...created } = response.body.data;
+    const { key, signing_secret, ...created } = response.body.data;
     expect((await read(created)).body.data).toEqual(created);
     return created;
   }

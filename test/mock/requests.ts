@@ -126,6 +126,11 @@ export const samples: Sample[] = [
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'sms', name: ' ', phone_number: '+14155550123' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'slack', webhook_url: 'https://example.com/hook' } }),
   sample(201, 'createProvider', 'POST /api/providers', {
+    json: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/sitekeeper' },
+  }),
+  sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'webhook', webhook_url: 'http://board.example.com/' } }),
+  sample(200, 'rotateProviderSecret', 'POST /api/providers/2/rotate-secret'),
+  sample(201, 'createProvider', 'POST /api/providers', {
     json: { provider_type: 'discord', webhook_url: 'https://discord.com/api/webhooks/1/x' },
   }),
   sample(201, 'createProvider', 'POST /api/providers', {

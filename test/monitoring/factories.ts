@@ -22,12 +22,14 @@ export const providerExamples = {
   discord: { provider_type: 'discord', webhook_url: 'https://discord.com/api/webhooks/1234/examplesecretdisc' },
   teams: { provider_type: 'teams', webhook_url: 'https://prod-1.westeurope.logic.azure.com/workflows/invoke?sig=examplesecretteam' },
   pagerduty: { provider_type: 'pagerduty', routing_key: 'examplesecret012345678901234page' },
+  webhook: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/examplesecretpath' },
 } as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
 /** How responses show the secrets of the examples. */
 export const providerMasks: Partial<Record<ProviderType, object>> = {
   slack: { webhook_url: '****path' },
   telegram: { token: '****xamp' },
+  webhook: { webhook_url: '****path' },
   discord: { webhook_url: '****disc' },
   teams: { webhook_url: '****team' },
   pagerduty: { routing_key: '****page' },
@@ -47,5 +49,6 @@ export function createProvider(user: TestUser, type: ProviderType = 'email'): Pr
 async function create({ api }: TestUser, collection: string, json: object): Promise<Created> {
   const { status, body, headers } = await api.post(collection, { json });
   expect(status).toBe(201);
-  return { id: body.data.id, path: `${collection}/${body.data.id}`, etag: headers.get('ETag') ?? '', data: body.data };
+  const { signing_secret: _, ...data } = body.data; // It is shown only on creation.
+  return { id: data.id, path: `${collection}/${data.id}`, etag: headers.get('ETag') ?? '', data };
 }

@@ -10,6 +10,7 @@ import { monitorFaults } from './faults/monitors.ts';
 import { networkFaults } from './faults/network.ts';
 import { operationFaults } from './faults/operations.ts';
 import { resourceFaults } from './faults/resources.ts';
+import { webhookFaults } from './faults/webhooks.ts';
 
 /** Every fault that is planted. */
 export const faults: Fault[] = [
@@ -24,4 +25,5 @@ export const faults: Fault[] = [
   ...channelFaults,
   ...operationFaults,
   ...resourceFaults,
+  ...webhookFaults,
 ];

@@ -4,7 +4,7 @@ import type { ApiResponse } from './api-client.ts';
 /** Returns a short description of every header of a response that is missing or wrong. */
 export function wrongGeneralHeaders({ status, headers, body }: ApiResponse, { isMock = false, isDeclared = true }): string[] {
   const isProblem = status >= 400;
-  const isSecret = (data?: { key?: string; heartbeat_url?: string }) => Boolean(data?.key || data?.heartbeat_url);
+  const isSecret = (data?: Record<string, unknown>) => ['key', 'heartbeat_url', 'signing_secret'].some((field) => data?.[field]);
   const containsSecret = [body?.data].flat().some(isSecret);
   // A 304 has no body that would tell whether it is about a secret.
   const caching = status === 304 ? /^(no-store|private, no-cache)$/ : /^private, no-cache$/;

@@ -15,6 +15,7 @@ export async function startReceivers() {
   const externalAddress = '127.0.0.9';
   const mail = await startMailServer();
   const slack = await startWebServer({ host: externalAddress, certificate: await authority.issue('hooks.slack.com') });
+  const webhook = await startWebServer({ host: externalAddress, certificate: await authority.issue('board.example.com') });
   const telegram = await startWebServer({ script: scripts.respond('{"ok":true,"result":{"message_id":1}}') });
   const twilio = await startWebServer({ script: scripts.respond('{"sid":"SM1","status":"queued","error_message":null}', 201) });
   const workflowHost = 'prod-1.westeurope.logic.azure.com';
@@ -46,6 +47,7 @@ export async function startReceivers() {
     slack: { provider_type: 'slack', webhook_url: `https://hooks.slack.com:${slack.port}/services/T0/B0/hiddenhidden`, channel: '#ops' },
     telegram: { provider_type: 'telegram', chat_id: '-100123', token: '123456:hiddenhiddenhiddenhiddenhiddenhid' },
     sms: { provider_type: 'sms', phone_number: '+4915112345678' },
+    webhook: { provider_type: 'webhook', webhook_url: `https://board.example.com:${webhook.port}/hooks/hiddenhidden` },
     discord: { provider_type: 'discord', webhook_url: `https://discord.com:${discord.port}/api/webhooks/1234/hiddenhidden` },
     teams: { provider_type: 'teams', webhook_url: `https://${workflowHost}:${teams.port}/workflows/invoke?sig=hiddenhidden` },
     pagerduty: { provider_type: 'pagerduty', routing_key: 'hidden0123456789hidden0123456789' },
@@ -59,6 +61,7 @@ export async function startReceivers() {
     slack,
     telegram,
     twilio,
+    webhook,
     discord,
     teams,
     pagerDuty,
@@ -68,6 +71,7 @@ export async function startReceivers() {
       slack: slack.requests.map(({ body }) => String(JSON.parse(body).text)),
       telegram: telegram.requests.map(({ body }) => String(JSON.parse(body).text)),
       sms: twilio.requests.map(({ body }) => new URLSearchParams(body).get('Body') ?? ''),
+      webhook: webhook.requests.map(({ body }) => String(JSON.parse(body).type)),
       discord: discord.requests.map(({ body }) => {
         const { title, description } = discordEmbed(body);
         return withoutEscapes(`${title}\n${description}`);
@@ -84,6 +88,7 @@ export async function startReceivers() {
       slack: slack.requests.map(({ body }) => /(?:Down|Recovered): (.*?)\*?\n/.exec(JSON.parse(body).text)?.[1] ?? ''),
       telegram: telegram.requests.map(({ body }) => /(?:Down|Recovered): (.*?)<\/b>/.exec(JSON.parse(body).text)?.[1] ?? ''),
       sms: twilio.requests.map(({ body }) => /^(?:DOWN|UP) (.*?): /.exec(new URLSearchParams(body).get('Body') ?? '')?.[1] ?? ''),
+      webhook: webhook.requests.map(({ body }) => String(JSON.parse(body).data.monitor?.friendly_name ?? '')),
       discord: discord.requests.map(({ body }) => /(?:Down|Recovered): (.*)/.exec(withoutEscapes(discordEmbed(body).title))?.[1] ?? ''),
       teams: teams.requests.map(({ body }) => /(?:Down|Recovered): (.*)/.exec(teamsCard(body).lines[0] ?? '')?.[1] ?? ''),
       /** Events that resolve an incident do not contain the name. */
@@ -93,7 +98,7 @@ export async function startReceivers() {
       }),
     }),
     async close() {
-      await Promise.all([mail, slack, telegram, twilio, discord, teams, pagerDuty].map((server) => server.close()));
+      await Promise.all([mail, slack, telegram, twilio, discord, teams, pagerDuty, webhook].map((server) => server.close()));
     },
   };
 }

@@ -82,6 +82,7 @@ const builders: Record<OperationId, RequestBuilder> = {
   updateProvider: async (sender, _, type) => ({ parameters: { id: await createProvider(sender, type) } }),
   deleteProvider: forProvider,
   testProvider: forProvider,
+  rotateProviderSecret: async (sender) => ({ parameters: { id: await createProvider(sender, 'webhook') } }),
   listDeliveries: forProvider,
   redeliver: async (sender) => ({ parameters: { id: await createDelivery(sender) } }),
 

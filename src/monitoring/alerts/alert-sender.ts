@@ -14,6 +14,7 @@ import type { StoredEvent } from '../messages/event.ts';
 import { groupContent, maxListed } from '../messages/group-content.ts';
 import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
+import { signingOf } from '../providers/signing-secret.ts';
 import type { LeasedAlert } from './due-alerts.ts';
 import { beginAttempt, endCanceledLeases, leasesOf, lockLeased, markEnded, markSent, postpone, selectEvents } from './leases.ts';
 import { groupIdOf, messageIdOf, readInstallationId, topicOf } from './message-id.ts';
@@ -42,6 +43,8 @@ interface Batch {
 interface Attempt extends Batch {
   channel: Channel;
   message: Message;
+  /** When it begins. */
+  at: Date;
 }
 
 /** A message that is not sent because of a limit. */
@@ -106,7 +109,7 @@ export class AlertSender {
     const described = alerts.slice(0, maxListed).map(({ id }) => id);
     const [, rows] = await query(beginAttempt(leasesOf(alerts)), selectEvents({ ids: described }));
     const events = new Map(rows.map(({ id, event }) => [id, event]));
-    return { alerts, provider, channel, message: this.#messageAbout(alerts, events) };
+    return { alerts, provider, channel, message: this.#messageAbout(alerts, events), at: held[0].now };
   }
 
   #messageAbout(alerts: LeasedAlert[], events: ReadonlyMap<number, StoredEvent>): Message {
@@ -125,9 +128,10 @@ export class AlertSender {
   }
 
   /** Returns what has gone wrong, if anything has. */
-  async #deliver({ provider, channel, message }: Attempt): Promise<{ error: unknown } | undefined> {
+  async #deliver({ provider, channel, message, at }: Attempt): Promise<{ error: unknown } | undefined> {
     try {
-      await channel.send(decryptSettings(channel, provider, this.#deps.cipher), message);
+      const { cipher } = this.#deps;
+      await channel.send(decryptSettings(channel, provider, cipher), message, signingOf(provider, cipher, at));
       return undefined;
     } catch (error) {
       return { error };

@@ -40,6 +40,8 @@ export interface Channel<Settings extends object = Record<string, unknown>> {
   fields: { readonly [Field in keyof Settings]: 'plain' | 'optional' | 'secret' };
   /** Who reads the messages. People get one message about many events, and fewer messages an hour than programs. */
   audience: 'people' | 'programs';
+  /** Whether messages are signed. Each provider then has a secret for it, which the service creates. */
+  isSigned?: true;
   /** How many messages a user can send per day, in addition to the limit of each provider. */
   perUserPerDay?: number;
   /** Returns what a schema cannot express about fields that are sent. */
@@ -49,7 +51,15 @@ export interface Channel<Settings extends object = Record<string, unknown>> {
   /** Returns the name of a setting that the operator must set first, or undefined. */
   missingSetting(): string | undefined;
   /** Resolves once the receiver has accepted the message; otherwise throws DeliveryFailed. */
-  send(settings: Settings, message: Message): Promise<void>;
+  send(settings: Settings, message: Message, signing?: Signing): Promise<void>;
+}
+
+/** What signs a message. */
+export interface Signing {
+  /** The newest one first. */
+  secrets: readonly string[];
+  /** The time of the attempt. */
+  at: Date;
 }
 
 export interface Message {

@@ -55,6 +55,9 @@ function failureOf(
       settings: credentials,
     });
   }
+  if (status >= 300 && status < 400) {
+    return new DeliveryFailed(`${service} responded with a redirect (status ${status}), which is not followed.`, { permanent: true });
+  }
   if (status === 429 || status >= 500) {
     const retryAfterSeconds = parsed.retryAfterSeconds ?? parseRetryAfter(headers['retry-after'], Date.now());
     return new DeliveryFailed(`${service} temporarily rejected the message with status ${status}${suffix}.`, {

@@ -8,6 +8,7 @@ import { slackChannel } from './slack/slack.channel.ts';
 import { smsChannel } from './sms/sms.channel.ts';
 import { teamsChannel } from './teams/teams.channel.ts';
 import { telegramChannel } from './telegram/telegram.channel.ts';
+import { webhookChannel } from './webhook/webhook.channel.ts';
 
 /** One channel for each provider type of the contract. */
 export type ChannelRegistry = { readonly [Type in ProviderType]: Channel<ChannelSettings<Type>> };
@@ -28,6 +29,7 @@ export function createChannels(settings: DeliverySettings, net: Net, limits: Par
     slack: slackChannel(deps),
     telegram: telegramChannel(deps),
     sms: smsChannel(deps),
+    webhook: webhookChannel(deps),
     discord: discordChannel(deps),
     teams: teamsChannel(deps),
     pagerduty: pagerDutyChannel(deps),

@@ -15,3 +15,13 @@ export function providerView(provider: Provider, channel: Channel): components['
     updated_at: provider.updatedAt.toISOString(),
   } as components['schemas']['Provider'];
 }
+
+/** A new provider. The secret that signs its messages is shown only here. */
+export function createdProviderView(
+  provider: Provider,
+  channel: Channel,
+  signingSecret: string | undefined,
+): components['schemas']['CreatedProvider'] {
+  const view = { ...providerView(provider, channel), ...(signingSecret !== undefined && { signing_secret: signingSecret }) };
+  return view as components['schemas']['CreatedProvider']; // A provider has a secret if the contract requires one for its type.
+}

@@ -28,11 +28,12 @@ import { testMessage } from '../channels/test-message.ts';
 import { wakeDispatcher } from '../wake.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
 import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
-import { providerView } from './provider.view.ts';
+import { createdProviderView, providerView } from './provider.view.ts';
+import { newSigningSecret, replaceSecret, rotateSecret, signingOf, storedSecret } from './signing-secret.ts';
 
 type ProviderOperations = Pick<
   operations,
-  'listProviders' | 'createProvider' | 'showProvider' | 'updateProvider' | 'deleteProvider' | 'testProvider'
+  'listProviders' | 'createProvider' | 'showProvider' | 'updateProvider' | 'deleteProvider' | 'testProvider' | 'rotateProviderSecret'
 >;
 
 export interface ProviderDeps {
@@ -96,10 +97,23 @@ export function providerHandlers({
       // Secrets are bound to the id, so the id is assigned before the insert.
       const [[next]] = await db.query(nextId({}));
       const id = Number(next?.id);
-      const settings = newSettings(channels[providerType], { userId, id }, fields, cipher);
+      const channel = channels[providerType];
+      const secret = channel.isSigned && newSigningSecret();
+      const settings = {
+        ...newSettings(channel, { userId, id }, fields, cipher),
+        ...(secret !== undefined && storedSecret({ userId, id }, secret, cipher)),
+      };
       const insert = insertProvider({ id, userId, name, providerType, settings: JSON.stringify(settings) });
       const provider = await createWithinQuota(db, { table: 'providers', maximum: maxProviders }, insert);
-      return { ...resultOf(provider), location: `/api/providers/${id}`, created: { name: 'provider', id } };
+      const { body: resource, version } = resultOf(provider);
+      return {
+        body: { data: createdProviderView(provider, channel, secret) },
+        resource,
+        version,
+        location: `/api/providers/${id}`,
+        created: { name: 'provider', id, ...(secret !== undefined && { advice: lostSecretAdvice(id) }) },
+        ...(secret !== undefined && { containsSecret: true }),
+      };
     },
 
     async showProvider({ path }, { db }) {
@@ -148,10 +162,11 @@ export function providerHandlers({
       const counted = { userId, providerId: provider.id, channel };
       const reached = await db.transaction((em) => countMessage(queryInTransaction(em), counted));
       if (reached) throw limitReached(reached);
-      const message = testMessage({ userId, now: new Date(now()) });
+      const at = new Date(now());
+      const message = testMessage({ userId, now: at });
       const log = (reason: string | null) => db.query(...logTest({ userId, providerId: provider.id, event: message.event, reason }));
       try {
-        await channel.send(decryptSettings(channel, provider, cipher), message);
+        await channel.send(decryptSettings(channel, provider, cipher), message, signingOf(provider, cipher, at));
       } catch (error) {
         if (!(error instanceof DeliveryFailed)) throw error;
         await log(error.message);
@@ -160,12 +175,35 @@ export function providerHandlers({
       await log(null);
       return { body: { message: `The test notification was accepted by ${channel.receiver}.` } };
     },
+
+    async rotateProviderSecret({ path: { id } }, { db }) {
+      const secret = newSigningSecret();
+      let previousExpiresAt: string | null = null;
+      await writeIf(db, async () => {
+        const provider = await readProvider(db, id);
+        const rotated = rotateSecret(provider, secret, cipher, now());
+        if (!rotated) throw unsigned(provider.providerType);
+        previousExpiresAt = rotated.previousExpiresAt;
+        // If another rotation came first, its secret is then the previous one.
+        return [replaceSecret({ id, replaced: rotated.replaced, changes: JSON.stringify(rotated.changes) })];
+      });
+      const data = { id, signing_secret: secret, previous_expires_at: previousExpiresAt };
+      return { body: { data }, containsSecret: true };
+    },
   };
 }
 
 function rejectOtherType(given: ProviderType | undefined, stored: ProviderType) {
   if (given === undefined || given === stored) return;
   throw new InvalidRequest([{ in: 'body', pointer: '/provider_type', code: 'immutable', message: `cannot be changed from ${stored}` }]);
+}
+
+function lostSecretAdvice(id: number): string {
+  return `but its signing secret cannot be shown again. If you did not save it, get another one with POST /api/providers/${id}/rotate-secret.`;
+}
+
+function unsigned(type: ProviderType): ProblemError {
+  return new ProblemError('no_signing_secret', `A provider of type ${type} has no signing secret. Only messages to webhooks are signed.`);
 }
 
 function limitReached({ limit, secondsLeft }: ReachedLimit): RetryLaterError {

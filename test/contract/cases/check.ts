@@ -64,7 +64,7 @@ const tables: Record<string, string> = { domains: 'websites', keys: 'api_keys', 
 
 /** Every item in the response must be a row of the calling user. After a DELETE, the row must no longer exist. */
 async function foreignRows({ operation, environment, owner }: Draft, body: Fields): Promise<string[]> {
-  const collection = operation.path.match(/[a-z]+(?=$|\/\{\w+\}$|\/\{\w+\}\/(acknowledge|check|redeliver|verify))/)?.[0] ?? '';
+  const collection = operation.path.match(/[a-z]+(?=$|\/\{\w+\}$|\/\{\w+\}\/(acknowledge|check|redeliver|rotate|verify))/)?.[0] ?? '';
   const table = tables[collection] ?? collection;
   const ids = itemsOf(body).flatMap(({ id }) => (typeof id === 'number' ? [id] : []));
   if (ids.length === 0 || collection === 'users') return [];

@@ -114,11 +114,12 @@ export const setups: Record<string, Setup> = {
   'addNotification set': sendFirst,
   'addNotification 200': sendFirst,
   'listProviders one_of_each': async (draft) => {
-    for (const type of ['email', 'slack', 'telegram', 'sms', 'discord', 'teams', 'pagerduty']) await createProvider(draft, type);
+    for (const type of ['email', 'slack', 'telegram', 'sms', 'discord', 'teams', 'pagerduty', 'webhook']) await createProvider(draft, type);
   },
   'showProvider slack': showProviderOfType('slack'),
   'showProvider telegram': showProviderOfType('telegram'),
   'showProvider sms': showProviderOfType('sms'),
+  'showProvider webhook': showProviderOfType('webhook'),
   'showProvider discord': showProviderOfType('discord'),
   'showProvider teams': showProviderOfType('teams'),
   'showProvider pagerduty': showProviderOfType('pagerduty'),
@@ -228,6 +229,12 @@ export const setups: Record<string, Setup> = {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
   },
+  // Only the response about a webhook contains a secret.
+  'createProvider already_created': async (draft) => {
+    draft.request.json = (await validRequest('createProvider', draft, 'webhook')).json ?? {};
+    draft.request.headers['Idempotency-Key'] = 'once';
+    await send(draft);
+  },
   already_created: async (draft) => {
     draft.request.headers['Idempotency-Key'] = 'once';
     await send(draft);
@@ -246,6 +253,9 @@ export const setups: Record<string, Setup> = {
     );
   },
 
+  no_signing_secret: async (draft) => {
+    draft.request.parameters = { id: await createProvider(draft) };
+  },
   nothing_to_check: async (draft) => {
     draft.request.parameters = { id: (await createHeartbeat(draft)).id };
   },
@@ -271,6 +281,9 @@ export const setups: Record<string, Setup> = {
   },
   unknown_mask: withBody({ http: { headers: [{ name: 'Authorization', value: '****6789' }] } }),
   field_of_other_type: withBody({ webhook_url: 'https://hooks.slack.com/services/T0/B0/of-another-type' }),
+  invalid_webhook: (draft) => {
+    draft.request.json = { provider_type: 'webhook', webhook_url: 'http://198.51.100.7/hooks/sitekeeper' };
+  },
   bad_phone_number: (draft) => {
     draft.request.json = { provider_type: 'sms', phone_number: '0123' };
   },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
-import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
+import { DeliveryFailed, type Message, type Signing } from '../../../src/monitoring/channels/channel.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { contentOf } from '../../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
@@ -24,6 +24,10 @@ export const message = messageOf(sampleEvent());
 export const token = '123456789:AAF-hidden_hidden_hidden_hidden_hid';
 export const accountSid = 'AC0123456789abcdef0123456789abcdef';
 export const authToken = 'hidden0123456789hidden0123456789';
+export const signing: Signing = {
+  secrets: ['hiddenhiddenhidden-00001', 'hiddenhiddenhidden-00002'].map((key) => `whsec_${Buffer.from(key).toString('base64')}`),
+  at: new Date('2026-11-15T01:41:18.700Z'),
+};
 export const routingKey = 'hidden0123456789hidden0123456789';
 export const twilioCredentials = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
 
@@ -38,7 +42,8 @@ export async function startHttpChannels() {
   /** Telegram, Twilio and PagerDuty. */
   const api = await startWebServer({ host: internalAddress });
   const internal = await startWebServer({ host: internalAddress });
-  const servers = [slack, discord, teams, api, internal];
+  const webhook = await startWebServer({ host: externalAddress, certificate: await authority.issue('board.example.com') });
+  const servers = [slack, discord, teams, api, internal, webhook];
   const net: Net = { allow: parseRanges([externalAddress]), lookup: async () => [{ address: externalAddress, family: 4 }] };
   const { delivery } = readConfig({
     TELEGRAM_API_URL: api.url,
@@ -55,6 +60,8 @@ export async function startHttpChannels() {
     teams,
     api,
     internal,
+    webhook,
+    eventUrl: `https://board.example.com:${webhook.port}/hooks/hiddenhiddenhiddenhidden`,
     net,
     webhookUrl: `https://hooks.slack.com:${slack.port}/services/T0HIDDEN01/B0HIDDEN02/hiddenhiddenhiddenhidden`,
     discordUrl: `https://discord.com:${discord.port}/api/webhooks/1234/hidden-hidden_hidden`,

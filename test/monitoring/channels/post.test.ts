@@ -2,7 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseRetryAfter } from '../../../src/monitoring/channels/post.ts';
 import { scripts } from '../../support/web-server.ts';
-import { accountSid, authToken, failureOf, message, routingKey, startHttpChannels, token, twilioCredentials } from './http-channels.ts';
+import {
+  accountSid,
+  authToken,
+  failureOf,
+  message,
+  routingKey,
+  signing,
+  startHttpChannels,
+  token,
+  twilioCredentials,
+} from './http-channels.ts';
 
 let setup: Awaited<ReturnType<typeof startHttpChannels>>;
 
@@ -27,6 +37,13 @@ const services = {
     reject: (status: number, description: string) =>
       scripts.respond(JSON.stringify({ ok: false, error_code: status, description }), status),
     secrets: () => [token, token.toUpperCase(), encodeURIComponent(token)],
+  },
+  'The webhook': {
+    server: () => setup.webhook,
+    send: ({ webhook } = setup.channels) => webhook.send({ webhook_url: setup.eventUrl }, message, signing),
+    accept: scripts.respond('', 204),
+    reject: (status: number, text: string) => scripts.respond(text, status),
+    secrets: () => [setup.eventUrl, new URL(setup.eventUrl).pathname, ...signing.secrets],
   },
   Twilio: {
     server: () => setup.api,
@@ -131,7 +148,7 @@ describe.each(Object.entries(services))('%s', (service, { server, send, accept, 
     server().script = scripts.redirect(`${setup.internal.url}/hidden`, 307);
     expect(await failureOf(send())).toMatchObject({
       permanent: true,
-      message: `${service} rejected the message with status 307: moved.`,
+      message: `${service} responded with a redirect (status 307), which is not followed.`,
     });
     expect(setup.internal.connections).toBe(0);
   });

@@ -22,8 +22,9 @@ test.each(providerTypes)('returns 201 for %s with Location and ETag; show and li
   expect(status).toBe(201);
   expect([headers.get('Location'), headers.get('ETag')]).toEqual([`/api/providers/${body.data.id}`, etag('provider', body.data.id, 1)]);
   expect(body.data).toMatchObject({ ...providerExamples[type], ...providerMasks[type] });
-  expect((await user.api.get(`/api/providers/${body.data.id}`)).body).toEqual(body);
-  expect((await user.api.get('/api/providers')).body.data).toEqual([body.data]);
+  const { signing_secret, ...data } = body.data;
+  expect((await user.api.get(`/api/providers/${data.id}`)).body).toEqual({ data });
+  expect((await user.api.get('/api/providers')).body.data).toEqual([data]);
 });
 
 test('stores secrets encrypted and never returns them', async () => {
@@ -53,7 +54,7 @@ test.each(providerTypes)('%s: has the name that was sent, or null if it is null 
   ] as const) {
     const { status, body } = await create({ ...providerExamples[type], ...sent });
     expect([status, body.data.name]).toEqual([201, shown]);
-    expect((await user.api.get(`/api/providers/${body.data.id}`)).body).toEqual(body);
+    expect((await user.api.get(`/api/providers/${body.data.id}`)).body.data.name).toBe(shown);
   }
   const { body } = await user.api.get('/api/providers');
   expect(body.data.map(({ name }: { name: string | null }) => name)).toEqual([null, null, 'Operations 👷', 'Operations 👷']);

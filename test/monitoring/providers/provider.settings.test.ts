@@ -26,7 +26,8 @@ const chat: Channel = {
 const pager: Channel = { ...unused, fields: { number: 'plain', nickname: 'optional' } };
 /** Rejects every update. */
 const post: Channel = { ...unused, fields: { address: 'plain' }, check: (fields) => ('address' in fields ? [invalidRoom] : []) };
-const others = { discord: { ...unused, fields: {} }, teams: { ...unused, fields: {} }, pagerduty: { ...unused, fields: {} } };
+const silent = { ...unused, fields: {} };
+const others = { discord: silent, teams: silent, pagerduty: silent, webhook: silent };
 const channels: Channels = { slack: chat, sms: pager, email: post, telegram: { ...unused, fields: { address: 'plain' } }, ...others };
 
 const cipher = new SecretCipher([Buffer.alloc(32, 1)]);

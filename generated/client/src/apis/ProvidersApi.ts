@@ -14,6 +14,11 @@
 
 import * as runtime from '../runtime.js';
 import {
+    type CreatedProviderItem,
+    CreatedProviderItemFromJSON,
+    CreatedProviderItemToJSON,
+} from '../models/CreatedProviderItem.js';
+import {
     type Problem,
     ProblemFromJSON,
     ProblemToJSON,
@@ -43,6 +48,11 @@ import {
     ProviderUpdateFromJSON,
     ProviderUpdateToJSON,
 } from '../models/ProviderUpdate.js';
+import {
+    type RotatedSecretItem,
+    RotatedSecretItemFromJSON,
+    RotatedSecretItemToJSON,
+} from '../models/RotatedSecretItem.js';
 import {
     type TestResult,
     TestResultFromJSON,
@@ -84,6 +94,13 @@ export interface ListProvidersRequest {
      * Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
      */
     ifNoneMatch?: string;
+}
+
+export interface RotateProviderSecretRequest {
+    /**
+     * The id of the provider, as returned when it is created or listed.
+     */
+    id: number;
 }
 
 export interface ShowProviderRequest {
@@ -166,21 +183,21 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
      * Create a provider
      */
-    async createProviderRaw(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<ProviderItem>> {
+    async createProviderRaw(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<CreatedProviderItem>> {
         const requestOptions = await this.createProviderRequestOpts(requestParameters);
         const response = await this.request(requestOptions, initOverrides);
 
-        return new runtime.JSONApiResponse(response, (jsonValue) => ProviderItemFromJSON(jsonValue));
+        return new runtime.JSONApiResponse(response, (jsonValue) => CreatedProviderItemFromJSON(jsonValue));
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
      * Create a provider
      */
-    async createProvider(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<ProviderItem> {
+    async createProvider(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<CreatedProviderItem> {
         const response = await this.createProviderRaw(requestParameters, initOverrides);
         return await response.value();
     }
@@ -304,6 +321,61 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
+     * Creates request options for rotateProviderSecret without sending the request
+     */
+    async rotateProviderSecretRequestOpts(requestParameters: RotateProviderSecretRequest): Promise<runtime.RequestOpts> {
+        if (requestParameters['id'] == null) {
+            throw new runtime.RequiredError(
+                'id',
+                'Required parameter "id" was null or undefined when calling rotateProviderSecret().'
+            );
+        }
+
+        const queryParameters: any = {};
+
+        const headerParameters: runtime.HTTPHeaders = {};
+
+        if (this.configuration && this.configuration.accessToken) {
+            const token = this.configuration.accessToken;
+            const tokenString = await token("bearerKey", []);
+
+            if (tokenString) {
+                headerParameters["Authorization"] = `Bearer ${tokenString}`;
+            }
+        }
+
+        let urlPath = `/api/providers/{id}/rotate-secret`;
+        urlPath = urlPath.replace('{id}', encodeURIComponent(String(requestParameters['id'])));
+
+        return {
+            path: urlPath,
+            method: 'POST',
+            headers: headerParameters,
+            query: queryParameters,
+        };
+    }
+
+    /**
+     * Returns a new signing secret, which is shown only in this response. For 24 hours every message has two signatures: one of the new secret and one of the previous. Give the receiver the new secret in this time. Only the two newest secrets sign: if you rotate again within 24 hours, the oldest one is invalid at once. So rotate twice if a secret has leaked. The request has no body.
+     * Rotate the signing secret of a webhook
+     */
+    async rotateProviderSecretRaw(requestParameters: RotateProviderSecretRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<RotatedSecretItem>> {
+        const requestOptions = await this.rotateProviderSecretRequestOpts(requestParameters);
+        const response = await this.request(requestOptions, initOverrides);
+
+        return new runtime.JSONApiResponse(response, (jsonValue) => RotatedSecretItemFromJSON(jsonValue));
+    }
+
+    /**
+     * Returns a new signing secret, which is shown only in this response. For 24 hours every message has two signatures: one of the new secret and one of the previous. Give the receiver the new secret in this time. Only the two newest secrets sign: if you rotate again within 24 hours, the oldest one is invalid at once. So rotate twice if a secret has leaked. The request has no body.
+     * Rotate the signing secret of a webhook
+     */
+    async rotateProviderSecret(requestParameters: RotateProviderSecretRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<RotatedSecretItem> {
+        const response = await this.rotateProviderSecretRaw(requestParameters, initOverrides);
+        return await response.value();
+    }
+
+    /**
      * Creates request options for showProvider without sending the request
      */
     async showProviderRequestOpts(requestParameters: ShowProviderRequest): Promise<runtime.RequestOpts> {
@@ -398,7 +470,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProviderRaw(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<TestResult>> {
@@ -409,7 +481,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider, and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
      * Send a test notification
      */
     async testProvider(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<TestResult> {

@@ -62,13 +62,20 @@ import {
     TelegramProviderFromJSONTyped,
     TelegramProviderToJSON,
 } from './TelegramProvider.js';
+import type { WebhookProvider } from './WebhookProvider.js';
+import {
+    instanceOfWebhookProvider,
+    WebhookProviderFromJSON,
+    WebhookProviderFromJSONTyped,
+    WebhookProviderToJSON,
+} from './WebhookProvider.js';
 
 /**
  * @type Provider
  * A provider with the fields of its type.
  * @export
  */
-export type Provider = { provider_type: 'discord' } & DiscordProvider | { provider_type: 'email' } & EmailProvider | { provider_type: 'pagerduty' } & PagerDutyProvider | { provider_type: 'slack' } & SlackProvider | { provider_type: 'sms' } & SmsProvider | { provider_type: 'teams' } & TeamsProvider | { provider_type: 'telegram' } & TelegramProvider;
+export type Provider = { provider_type: 'discord' } & DiscordProvider | { provider_type: 'email' } & EmailProvider | { provider_type: 'pagerduty' } & PagerDutyProvider | { provider_type: 'slack' } & SlackProvider | { provider_type: 'sms' } & SmsProvider | { provider_type: 'teams' } & TeamsProvider | { provider_type: 'telegram' } & TelegramProvider | { provider_type: 'webhook' } & WebhookProvider;
 
 export function ProviderFromJSON(json: any): Provider {
     return ProviderFromJSONTyped(json, false);
@@ -93,6 +100,8 @@ export function ProviderFromJSONTyped(json: any, ignoreDiscriminator: boolean): 
             return Object.assign({}, TeamsProviderFromJSONTyped(json, true), { provider_type: 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderFromJSONTyped(json, true), { provider_type: 'telegram' } as const);
+        case 'webhook':
+            return Object.assign({}, WebhookProviderFromJSONTyped(json, true), { provider_type: 'webhook' } as const);
         default:
             return json;
     }
@@ -121,6 +130,8 @@ export function ProviderToJSONTyped(value?: Provider | null, ignoreDiscriminator
             return Object.assign({}, TeamsProviderToJSON(value), { 'provider_type': 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderToJSON(value), { 'provider_type': 'telegram' } as const);
+        case 'webhook':
+            return Object.assign({}, WebhookProviderToJSON(value), { 'provider_type': 'webhook' } as const);
         default:
             return value;
     }

@@ -62,13 +62,20 @@ import {
     TelegramProviderCreateFromJSONTyped,
     TelegramProviderCreateToJSON,
 } from './TelegramProviderCreate.js';
+import type { WebhookProviderCreate } from './WebhookProviderCreate.js';
+import {
+    instanceOfWebhookProviderCreate,
+    WebhookProviderCreateFromJSON,
+    WebhookProviderCreateFromJSONTyped,
+    WebhookProviderCreateToJSON,
+} from './WebhookProviderCreate.js';
 
 /**
  * @type ProviderCreate
  * The settings of a new provider, with the fields of its type and no others.
  * @export
  */
-export type ProviderCreate = { provider_type: 'discord' } & DiscordProviderCreate | { provider_type: 'email' } & EmailProviderCreate | { provider_type: 'pagerduty' } & PagerDutyProviderCreate | { provider_type: 'slack' } & SlackProviderCreate | { provider_type: 'sms' } & SmsProviderCreate | { provider_type: 'teams' } & TeamsProviderCreate | { provider_type: 'telegram' } & TelegramProviderCreate;
+export type ProviderCreate = { provider_type: 'discord' } & DiscordProviderCreate | { provider_type: 'email' } & EmailProviderCreate | { provider_type: 'pagerduty' } & PagerDutyProviderCreate | { provider_type: 'slack' } & SlackProviderCreate | { provider_type: 'sms' } & SmsProviderCreate | { provider_type: 'teams' } & TeamsProviderCreate | { provider_type: 'telegram' } & TelegramProviderCreate | { provider_type: 'webhook' } & WebhookProviderCreate;
 
 export function ProviderCreateFromJSON(json: any): ProviderCreate {
     return ProviderCreateFromJSONTyped(json, false);
@@ -93,6 +100,8 @@ export function ProviderCreateFromJSONTyped(json: any, ignoreDiscriminator: bool
             return Object.assign({}, TeamsProviderCreateFromJSONTyped(json, true), { provider_type: 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderCreateFromJSONTyped(json, true), { provider_type: 'telegram' } as const);
+        case 'webhook':
+            return Object.assign({}, WebhookProviderCreateFromJSONTyped(json, true), { provider_type: 'webhook' } as const);
         default:
             return json;
     }
@@ -121,6 +130,8 @@ export function ProviderCreateToJSONTyped(value?: ProviderCreate | null, ignoreD
             return Object.assign({}, TeamsProviderCreateToJSON(value), { 'provider_type': 'teams' } as const);
         case 'telegram':
             return Object.assign({}, TelegramProviderCreateToJSON(value), { 'provider_type': 'telegram' } as const);
+        case 'webhook':
+            return Object.assign({}, WebhookProviderCreateToJSON(value), { 'provider_type': 'webhook' } as const);
         default:
             return value;
     }

@@ -104,6 +104,7 @@ export const ProviderUpdateProviderTypeEnum = {
     discord: 'discord',
     teams: 'teams',
     pagerduty: 'pagerduty',
+    webhook: 'webhook',
 } as const;
 export type ProviderUpdateProviderTypeEnum = typeof ProviderUpdateProviderTypeEnum[keyof typeof ProviderUpdateProviderTypeEnum];
 

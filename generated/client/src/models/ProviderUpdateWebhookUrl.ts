@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * Only for slack, discord and teams: the URL of the webhook. Send the masked value to keep the stored URL.
+ * Only for slack, discord, teams and webhook: the URL to post to. Send the masked value to keep the stored URL.
  * @export
  * @interface ProviderUpdateWebhookUrl
  */
