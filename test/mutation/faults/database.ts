@@ -119,11 +119,11 @@ export const databaseFaults: Fault[] = [
       tests: definer,
     },
   ]),
-  ...faultsIn({ file: 'src/db/migrations/0009_monitor_options.sql', tests: ['test/db/migrations.test.ts > an alert cannot be about'] }, [
+  ...faultsIn({ file: 'src/db/migrations/0011_alert_events.sql', tests: ['test/db/migrations.test.ts > an alert cannot be about'] }, [
     {
-      title: 'an alert can be about nothing',
-      find: '  add constraint alerts_subject_check check (num_nonnulls(incident_id, monitor_id) = 1),\n',
-      replace: '',
+      title: 'an alert can be about an incident and a monitor',
+      find: 'check (num_nonnulls(incident_id, monitor_id) <= 1)',
+      replace: 'check (num_nonnulls(incident_id, monitor_id) <= 2)',
     },
   ]),
   ...faultsIn({ file: 'src/db/migrations/0007_suspended_users.sql', tests: suspend }, [
