@@ -1767,7 +1767,7 @@ export interface components {
             timestamp: string;
             data: components["schemas"]["OutageData"];
         };
-        /** @description A monitor is still down and nobody has acknowledged the incident. This version does not send it. */
+        /** @description A monitor is still down and nobody has acknowledged the incident. Sent every `remind_every_seconds` of the assignment. */
         MonitorReminderEvent: {
             /**
              * @description The type of the event. (enum property replaced by openapi-typescript)

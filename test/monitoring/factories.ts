@@ -19,10 +19,10 @@ export const providerExamples = {
   slack: { provider_type: 'slack', webhook_url: webhookUrl, channel: '#ops', username: 'Sitekeeper' },
   telegram: { provider_type: 'telegram', chat_id: '-1001234567890', token: telegramToken },
   sms: { provider_type: 'sms', phone_number: '+14155550123' },
-  webhook: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/examplesecretpath' },
   discord: { provider_type: 'discord', webhook_url: 'https://discord.com/api/webhooks/1234/examplesecretdisc' },
   teams: { provider_type: 'teams', webhook_url: 'https://prod-1.westeurope.logic.azure.com/workflows/invoke?sig=examplesecretteam' },
   pagerduty: { provider_type: 'pagerduty', routing_key: 'examplesecret012345678901234page' },
+  webhook: { provider_type: 'webhook', webhook_url: 'https://board.example.com/hooks/examplesecretpath' },
 } as const satisfies Record<components['schemas']['ProviderCreate']['provider_type'], object>;
 export type ProviderType = keyof typeof providerExamples;
 /** How responses show the secrets of the examples. */

@@ -72,7 +72,10 @@ export async function startReceivers() {
       telegram: telegram.requests.map(({ body }) => String(JSON.parse(body).text)),
       sms: twilio.requests.map(({ body }) => new URLSearchParams(body).get('Body') ?? ''),
       webhook: webhook.requests.map(({ body }) => String(JSON.parse(body).type)),
-      discord: discord.requests.map(({ body }) => withoutEscapes(discordEmbed(body).title)),
+      discord: discord.requests.map(({ body }) => {
+        const { title, description } = discordEmbed(body);
+        return withoutEscapes(`${title}\n${description}`);
+      }),
       teams: teams.requests.map(({ body }) => teamsCard(body).lines.join('\n')),
       pagerduty: pagerDuty.requests.map(({ body }) => {
         const event = pagerDutyEvent(body);

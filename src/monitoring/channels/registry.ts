@@ -29,10 +29,10 @@ export function createChannels(settings: DeliverySettings, net: Net, limits: Par
     slack: slackChannel(deps),
     telegram: telegramChannel(deps),
     sms: smsChannel(deps),
-    webhook: webhookChannel(deps),
     discord: discordChannel(deps),
     teams: teamsChannel(deps),
     pagerduty: pagerDutyChannel(deps),
+    webhook: webhookChannel(deps),
   };
 }
 

@@ -39,6 +39,7 @@ describe('event', () => {
   if (!('monitor' in tls.data)) expect.fail();
   const events: StoredEvent[] = [
     sampleEvent({ type: 'monitor.recovered' }),
+    { ...sampleEvent(), type: 'monitor.reminder' } as StoredEvent,
     { type: 'monitor.tls_expiring', timestamp: tls.timestamp, data: { monitor: tls.data.monitor, incident: null } },
     {
       type: 'provider.failing',

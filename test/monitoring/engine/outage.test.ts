@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { wakeEngine } from '../../../src/monitoring/wake.ts';
 import { findPing } from '../../../src/net/ping.ts';
+import { openIncidents, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -68,7 +69,7 @@ async function letPass(id: number, seconds: number) {
   clock.advance(seconds * 1000);
 }
 
-test('an outage sends one down and one recovery message with the right duration on all four channels', async () => {
+test('an outage sends one down and one recovery message with the right duration on every channel', async () => {
   const { id, path } = await createMonitor(user, { url: `http://shop.example:${target.port}/health` });
   const assign = async (json: object, enabled = true) => {
     const { body } = await user.api.post('/api/providers', { json });
@@ -76,6 +77,7 @@ test('an outage sends one down and one recovery message with the right duration 
   };
   for (const provider of Object.values(receivers.providers)) await assign(provider);
   await assign({ provider_type: 'email', recipient_email: 'disabled@example.com' }, false);
+  const onEachChannel = (count: number) => Object.values(receivers.providers).map(() => count);
   const messageCounts = () => Object.values(receivers.received()).map((texts) => texts.length);
 
   await makeDue(id);
@@ -98,15 +100,19 @@ test('an outage sends one down and one recovery message with the right duration 
   // The incident starts at the first failure, not at the confirmation.
   expect(Date.parse(open.started_at)).toBeLessThan(Date.now() - 9000);
   expect(Date.parse(open.started_at)).toBeGreaterThan(failingSince - 15_000);
-  await expect.poll(messageCounts, { timeout: 15_000 }).toEqual([1, 1, 1, 1]);
+  await expect.poll(messageCounts, { timeout: 15_000 }).toEqual(onEachChannel(1));
 
   target.script = scripts.respond();
   await makeDue(id);
   await expect.poll(() => statusOf(path), { timeout: 20_000 }).toBe('up');
   const [resolved] = (await user.api.get(`${path}/incidents`)).body.data;
   expect(resolved).toMatchObject({ id: open.id, status: 'resolved' });
-  await expect.poll(messageCounts, { timeout: 15_000 }).toEqual([2, 2, 2, 2]);
-  for (const [down, recovered] of Object.values(receivers.received())) {
+  await expect.poll(messageCounts, { timeout: 15_000 }).toEqual(onEachChannel(2));
+  const { webhook, pagerduty, ...texts } = receivers.received();
+  expect(webhook).toEqual(['monitor.down', 'monitor.recovered']);
+  expect(pagerduty).toEqual([expect.stringMatching(/^Shop is down: 503 Service Unavailable/), 'resolve']);
+  expect(openIncidents(receivers.pagerDuty.requests.map(({ body }) => pagerDutyEvent(body)))).toEqual([]);
+  for (const [down, recovered] of Object.values(texts)) {
     expect(down).toMatch(/\bdown:? .*\bShop\b.*503 Service Unavailable/is);
     expect(recovered).toMatch(new RegExp(`\\bShop\\b.*was down ${resolved.duration_seconds} s`, 'is'));
   }
@@ -116,7 +122,7 @@ test('an outage sends one down and one recovery message with the right duration 
 
   // Further successful checks send nothing.
   const alerts = () => service.database.asUser(user.id, (em) => em.execute('select status from alerts'));
-  const sent = Array(8).fill({ status: 'sent' });
+  const sent = onEachChannel(2).flatMap((count) => Array(count).fill({ status: 'sent' }));
   await expect.poll(alerts, { timeout: 15_000 }).toEqual(sent);
   const { last_checked_at } = await show(path);
   await letPass(id, 60);

@@ -87,7 +87,7 @@ describe('fields', () => {
     ['email', 'colour', 'red', 'is not a known field'],
     ['email', 'token', telegramToken, 'is only allowed for provider_type telegram'],
     ['sms', 'channel', null, 'is only allowed for provider_type slack'],
-    ['pagerduty', 'webhook_url', 'https://discord.com/x', 'is only allowed for provider_type slack or discord or teams'],
+    ['pagerduty', 'webhook_url', 'https://discord.com/x', 'is only allowed for provider_type slack or discord or teams or webhook'],
     ['slack', 'routing_key', 'x'.repeat(32), 'is only allowed for provider_type pagerduty'],
   ])('%s: returns 422 for %s with the value %j and changes nothing', async (type, field, value, message) => {
     const { path, data } = await createProvider(user, type);

@@ -22,7 +22,7 @@ import {
 } from './OutageData.js';
 
 /**
- * A monitor is still down and nobody has acknowledged the incident. This version does not send it.
+ * A monitor is still down and nobody has acknowledged the incident. Sent every `remind_every_seconds` of the assignment.
  * @export
  * @interface MonitorReminderEvent
  */
