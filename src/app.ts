@@ -32,10 +32,11 @@ import { RateLimits } from './limits/rate-limits.ts';
 import { createChannels } from './monitoring/channels/registry.ts';
 import { HeartbeatReceiver } from './monitoring/heartbeats/receiver.ts';
 import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
-import { confirmRecipientPage } from './monitoring/recipients/confirm-recipient.ts';
+import { Invitations } from './monitoring/recipients/invitations.ts';
 import { Recipients } from './monitoring/recipients/recipients.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
+import { confirmRecipientPage } from './pages/confirm-recipient.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { Tracer } from './telemetry/tracing.ts';
 import { websiteRules } from './websites/website.rules.ts';
@@ -139,7 +140,8 @@ export async function createApp({
   app.use(createHealthRouter(() => databaseReadiness(database)).routes());
   // Without a token, everybody who can reach the APIs could read the metrics.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsEndpoint(metricsSource, config.metrics.token));
-  app.use(confirmRecipientPage({ database, recipients, limiters, installation, clientAddress: apiDeps.clientAddress }));
+  const invitations = new Invitations(database, recipients);
+  app.use(confirmRecipientPage({ invitations, limiters, installation, clientAddress: apiDeps.clientAddress }));
   app.use(docsRouter(publicUrl));
   app.use(() => {
     throw new UnknownPath();

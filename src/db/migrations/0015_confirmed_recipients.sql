@@ -2,7 +2,7 @@
 alter table providers add column recipient_unconfirmed boolean not null default false;
 
 -- A request also queues the message with the link.
-alter policy only_tests on alerts rename to only_tests_and_confirmations;
+drop policy only_tests on alerts;
 
-alter policy only_tests_and_confirmations on alerts
+create policy only_tests_and_links on alerts as restrictive for insert to sitekeeper_app
   with check (kind = 'test' and status in ('sent', 'failed') or kind = 'recipient.confirmation' and status = 'queued');

@@ -1,7 +1,7 @@
-import { type Html, html } from '../../docs/html.ts';
-import { getRelativeRoot } from '../../docs/layout.ts';
-import { plainText } from '../messages/text.ts';
-import type { Invitation } from './invitation.ts';
+import { type Html, html } from '../docs/html.ts';
+import { getRelativeRoot } from '../docs/layout.ts';
+import { plainText } from '../monitoring/messages/text.ts';
+import type { Invitation } from '../monitoring/recipients/invitations.ts';
 
 interface Confirmation {
   path: string;

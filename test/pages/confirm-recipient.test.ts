@@ -2,12 +2,12 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { deleteUser } from '../../../src/accounts/users.ts';
-import { LinkSigner } from '../../../src/auth/link-signer.ts';
-import { redactCredentials } from '../../../src/telemetry/redact.ts';
-import { startReceivers } from '../../support/receivers.ts';
-import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { createRecipient, linkTo, newAddress, open, press } from './recipients.ts';
+import { deleteUser } from '../../src/accounts/users.ts';
+import { LinkSigner } from '../../src/auth/link-signer.ts';
+import { redactCredentials } from '../../src/telemetry/redact.ts';
+import { createRecipient, linkTo, newAddress, open, press } from '../monitoring/recipients/recipients.ts';
+import { startReceivers } from '../support/receivers.ts';
+import { startService, type TestService, type TestUser } from '../support/service.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;

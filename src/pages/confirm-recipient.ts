@@ -1,15 +1,12 @@
 import type { Context, Middleware } from 'koa';
-import type { Database } from '../../db/database.ts';
-import { ProblemError } from '../../errors.ts';
-import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
-import { networkOf } from '../../limits/rate-limits.ts';
+import { ProblemError } from '../errors.ts';
+import { enforceLimit, type Limiters } from '../limits/limiters.ts';
+import { networkOf } from '../limits/rate-limits.ts';
+import type { Invitations } from '../monitoring/recipients/invitations.ts';
 import { renderConfirmation } from './confirm-recipient.page.ts';
-import { confirmAddress, findOwner, type Invitation, selectInvitation } from './invitation.ts';
-import type { Recipients } from './recipients.ts';
 
 interface PageDeps {
-  database: Pick<Database, 'engineTransaction' | 'query'>;
-  recipients: Recipients;
+  invitations: Invitations;
   limiters: Limiters;
   installation: string;
   clientAddress(ctx: Context): string;
@@ -19,21 +16,8 @@ const prefix = '/confirm-recipient/';
 const allowed = 'GET, POST';
 
 /** Serves the page that the link in a mail opens. Programs that scan mails open links too, so only its button confirms the address. */
-export function confirmRecipientPage({ database, recipients, limiters, installation, clientAddress }: PageDeps): Middleware {
+export function confirmRecipientPage({ invitations, limiters, installation, clientAddress }: PageDeps): Middleware {
   const perAddress = limiters.create('confirm-recipient', 60, 60);
-
-  /** Returns what the link is about, unless it was not made for the address that the provider has now. */
-  async function find(id: number, signature: string): Promise<Invitation | undefined> {
-    const [[owner]] = await database.engineTransaction((query) => query(findOwner({ id })));
-    if (!owner) return undefined;
-    const [[invitation]] = await database.query(owner.userId)(selectInvitation({ id }));
-    return invitation && recipients.isLink(signature, { providerId: id, address: invitation.address }) ? invitation : undefined;
-  }
-
-  async function confirm({ id, userId, address }: Invitation): Promise<boolean> {
-    const [[confirmed]] = await database.query(userId)(confirmAddress({ id, address }));
-    return confirmed !== undefined;
-  }
 
   return async (ctx, next) => {
     if (!ctx.path.startsWith(prefix)) return next();
@@ -45,10 +29,11 @@ export function confirmRecipientPage({ database, recipients, limiters, installat
       throw new ProblemError('method_not_allowed', `This path does not support ${ctx.method}. It supports ${allowed}.`);
     }
     const [, id, signature = ''] = link.exec(ctx.path) ?? [];
-    const opened = id === undefined ? undefined : await find(Number(id), signature);
-    const isConfirmed = ctx.method === 'POST' && opened?.isUnconfirmed === true && (await confirm(opened));
+    const opened = id === undefined ? undefined : await invitations.find(Number(id), signature);
+    const isConfirmed = ctx.method === 'POST' && opened?.isUnconfirmed === true && (await invitations.confirm(opened));
     // If it could not be confirmed, the provider has changed in the meantime.
-    const invitation = ctx.method === 'POST' && opened?.isUnconfirmed && !isConfirmed ? await find(opened.id, signature) : opened;
+    const invitation =
+      ctx.method === 'POST' && opened?.isUnconfirmed && !isConfirmed ? await invitations.find(opened.id, signature) : opened;
     ctx.status = invitation ? 200 : 404;
     ctx.type = 'html';
     ctx.body = renderConfirmation({ path: ctx.path, installation, invitation, isConfirmed }).markup;
