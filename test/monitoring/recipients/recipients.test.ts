@@ -1,5 +1,7 @@
 // Providers whose recipients must confirm their address: what is sent to whom, and when.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { queryInTransaction } from '../../../src/db/statement.ts';
+import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { sendDuringTransaction } from '../../support/database.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -228,6 +230,18 @@ describe('limits', () => {
     expect((await service.createUser()).id).not.toBe(user.id);
     expect((await create(address, await service.createUser())).status).toBe(201);
   });
+});
+
+test('a recipient who has not confirmed is not told that another provider fails', async () => {
+  const create = async (type: 'telegram' | 'slack') =>
+    (await user.api.post('/api/providers', { json: receivers.providers[type] })).body.data.id;
+  const [id, failing, working] = [await createRecipient(user, address), await create('telegram'), await create('slack')];
+  await service.database.asEngine(async (em) => {
+    await em.execute(`update providers set failing_since = app_now() - interval '2 hours' where id = ?`, [failing], 'run');
+    await queryInTransaction(em)(wakeDispatcher({}));
+  });
+  expect(await endedDeliveriesOf(user, working, 1)).toEqual([['provider.failing', 'sent', null]]);
+  expect((await deliveriesOf(user, id)).map(([event]) => event)).toEqual(['recipient.confirmation']);
 });
 
 test('providers of other types need no link', async () => {
