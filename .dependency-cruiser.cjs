@@ -1,5 +1,5 @@
 // Which folder may import which, from top to bottom:
-//   cli → runtime → app, commands → features (websites, monitoring, accounts, docs, mock) → http, auth, limits → db, net, telemetry, config → errors
+//   cli → runtime → app, commands → pages → features (websites, monitoring, accounts, docs, mock) → http, auth, limits → db, net, telemetry, config → errors
 const runtimeImport = { dependencyTypesNot: ['type-only'] };
 const features = 'websites|monitoring|accounts|docs|mock';
 
@@ -38,8 +38,13 @@ module.exports = {
     ),
     layer(
       'app\\.ts$',
-      [features, 'http/', 'auth/', 'limits/', 'db/', 'net/', 'telemetry/', 'config/', 'errors\\.ts$'],
+      ['pages/', features, 'http/', 'auth/', 'limits/', 'db/', 'net/', 'telemetry/', 'config/', 'errors\\.ts$'],
       'the command line and the processes are above the app',
+    ),
+    layer(
+      'pages/',
+      ['docs/', 'monitoring/', 'http/', 'limits/', 'errors\\.ts$'],
+      'the pages that links in mails open look like the docs, and show what features do',
     ),
     layer(
       'commands/',
@@ -94,9 +99,9 @@ module.exports = {
     },
     {
       name: 'koa-stays-in-http',
-      comment: 'app.ts assembles the application; docs and mock contain middleware',
+      comment: 'app.ts assembles the application; docs, pages and mock contain middleware',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(http/|app\\.ts$|docs/|mock/)' },
+      from: { path: '^src/', pathNot: '^src/(http/|app\\.ts$|docs/|pages/|mock/)' },
       to: { path: '(^|/)node_modules/(koa|@koa/[^/]+|koa-body|openapi-backend)/' },
     },
     {

@@ -10,6 +10,7 @@ import { keyHandlers, keyRules } from './accounts/keys.handlers.ts';
 import { sessionHandlers } from './accounts/sessions.handlers.ts';
 import { userHandlers } from './accounts/users.handlers.ts';
 import { Authenticator } from './auth/authenticator.ts';
+import { LinkSigner } from './auth/link-signer.ts';
 import { SecretCipher } from './auth/secret-cipher.ts';
 import { SignIn } from './auth/sign-in.ts';
 import type { Config } from './config/config.ts';
@@ -31,8 +32,11 @@ import { RateLimits } from './limits/rate-limits.ts';
 import { createChannels } from './monitoring/channels/registry.ts';
 import { HeartbeatReceiver } from './monitoring/heartbeats/receiver.ts';
 import { monitoringHandlers, monitoringRules } from './monitoring/monitoring.handlers.ts';
+import { Invitations } from './monitoring/recipients/invitations.ts';
+import { Recipients } from './monitoring/recipients/recipients.ts';
 import { parseRanges } from './net/addresses.ts';
 import type { Net } from './net/resolve.ts';
+import { confirmRecipientPage } from './pages/confirm-recipient.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { Tracer } from './telemetry/tracing.ts';
 import { websiteRules } from './websites/website.rules.ts';
@@ -49,6 +53,7 @@ export interface AppDeps {
     | 'maxMonitors'
     | 'maxProviders'
     | 'signupOpen'
+    | 'confirmRecipients'
     | 'delivery'
     | 'netAllow'
     | 'metrics'
@@ -94,6 +99,15 @@ export async function createApp({
     clientAddress: clientAddressBehind(config),
   };
   const channels = createChannels(config.delivery, net);
+  const { installationName: installation } = config.delivery;
+  const recipients = new Recipients({
+    isRequired: config.confirmRecipients,
+    installation,
+    publicUrl,
+    signer: new LinkSigner(secretKeys),
+    limiters,
+    now: () => database.now(),
+  });
   const handlers: Handlers<operations, UserDatabase> = {
     ...keyHandlers,
     ...sessionHandlers({ database, signIn: new SignIn(database, limiters) }),
@@ -107,6 +121,7 @@ export async function createApp({
       cipher: new SecretCipher(secretKeys),
       channels,
       limiters,
+      recipients,
       now: () => database.now(),
     }),
   };
@@ -125,6 +140,8 @@ export async function createApp({
   app.use(createHealthRouter(() => databaseReadiness(database)).routes());
   // Without a token, everybody who can reach the APIs could read the metrics.
   if (config.metrics.token && config.metrics.port === undefined) app.use(metricsEndpoint(metricsSource, config.metrics.token));
+  const invitations = new Invitations(database, recipients);
+  app.use(confirmRecipientPage({ invitations, limiters, installation, clientAddress: apiDeps.clientAddress }));
   app.use(docsRouter(publicUrl));
   app.use(() => {
     throw new UnknownPath();

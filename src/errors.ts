@@ -27,6 +27,7 @@ export type ProblemCode =
   | 'nothing_to_check'
   | 'no_signing_secret'
   | 'incident_resolved'
+  | 'recipient_unconfirmed'
   | 'request_in_progress'
   | 'precondition_failed'
   | 'body_too_large'

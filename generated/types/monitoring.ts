@@ -336,7 +336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a provider
-         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
          */
         post: operations["createProvider"];
         delete?: never;
@@ -396,7 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification
-         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+         * @description Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with "🔔 Test notification", in SMS with "Test notification". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. If the recipient of an e-mail provider still has to confirm the address, the link is sent to it again instead, and the response is 409. The request has no body.
          */
         post: operations["testProvider"];
         delete?: never;
@@ -474,7 +474,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message again
-         * @description Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes. The request has no body.
+         * @description Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -1344,10 +1344,10 @@ export interface components {
             name: string | null;
             /**
              * Format: email
-             * @description The address that the messages are sent to.
+             * @description The address that the messages are sent to. The operator can require that recipients confirm it: then a link is sent to a new address first, and alerts are not sent until it is confirmed.
              */
             recipient_email: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1380,7 +1380,7 @@ export interface components {
             channel: string | null;
             /** @description The name of the sender. Null means the webhook's default. */
             username: string | null;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1411,7 +1411,7 @@ export interface components {
             chat_id: string;
             /** @description The token of the bot, masked: `****` and its last 4 characters. */
             token: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1440,7 +1440,7 @@ export interface components {
             name: string | null;
             /** @description The phone number in E.164 format. */
             phone_number: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1469,7 +1469,7 @@ export interface components {
             name: string | null;
             /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
             webhook_url: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1498,7 +1498,7 @@ export interface components {
             name: string | null;
             /** @description The URL of the webhook, masked: `****` and its last 4 characters. */
             webhook_url: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1527,7 +1527,7 @@ export interface components {
             name: string | null;
             /** @description The integration key of the service, masked: `****` and its last 4 characters. */
             routing_key: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1556,7 +1556,7 @@ export interface components {
             name: string | null;
             /** @description The URL that events are posted to, masked: `****` and its last 4 characters. */
             webhook_url: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1713,7 +1713,7 @@ export interface components {
             name: string | null;
             /** @description The URL that events are posted to, masked: `****` and its last 4 characters. */
             webhook_url: string;
-            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt. */
+            /** @description What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address. */
             last_delivery_error: string | null;
             /**
              * Format: date-time
@@ -1973,10 +1973,10 @@ export interface components {
              */
             id: number;
             /**
-             * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+             * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address.
              * @enum {string}
              */
-            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "test";
+            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "recipient.confirmation" | "test";
             /**
              * Format: int64
              * @description The id of the monitor that the message is about. Null if it is about none.
@@ -4416,6 +4416,21 @@ export interface operations {
             403: components["responses"]["ForbiddenChange"];
             404: components["responses"]["ProviderNotFound"];
             406: components["responses"]["NotAcceptable"];
+            /** @description The recipient has not confirmed the address yet. Another mail with the link was queued: at most 20 a day for a user, and 3 a day for an address. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

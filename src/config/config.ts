@@ -22,6 +22,7 @@ const settingsSchema = z.object({
   OWNER_PASSWORD: value.password.optional(),
   OWNER_API_KEY: value.apiKey.optional(),
   SIGNUP: value.oneOf('open', 'closed').default('closed'),
+  REQUIRE_CONFIRMED_RECIPIENTS: value.oneOf('0', '1').optional(),
   RATE_LIMIT_PER_MINUTE: value.whole(1, 1_000_000).default(600),
   TRUSTED_PROXIES: value.proxies.default({ addresses: [], hops: 1 }),
   CORS_ORIGINS: value.origins.default(['*']),
@@ -81,6 +82,8 @@ export type Config = Readonly<{
   logLevel: string;
   owner: Readonly<{ email: string; password?: string; apiKey?: string }>;
   signupOpen: boolean;
+  /** Whether the recipient of an e-mail provider must confirm the address before alerts are sent to it. */
+  confirmRecipients: boolean;
   rateLimitPerMinute: number;
   /** The addresses that a proxy can have. If empty, X-Forwarded-For is ignored. */
   trustedProxies: string[] | 'any';
@@ -172,6 +175,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       ...(set.OWNER_API_KEY && { apiKey: set.OWNER_API_KEY }),
     },
     signupOpen: set.SIGNUP === 'open',
+    confirmRecipients: set.REQUIRE_CONFIRMED_RECIPIENTS === undefined ? set.SIGNUP === 'open' : set.REQUIRE_CONFIRMED_RECIPIENTS === '1',
     rateLimitPerMinute: set.RATE_LIMIT_PER_MINUTE,
     trustedProxies: set.TRUSTED_PROXIES.addresses,
     proxyHops: set.TRUSTED_PROXIES.hops,

@@ -61,6 +61,6 @@ ${body}
 }
 
 /** The relative path from a page to the root of the service: empty, or one or more '../'. */
-function getRelativeRoot(path: string): string {
+export function getRelativeRoot(path: string): string {
   return '../'.repeat(path.split('/').length - 2);
 }

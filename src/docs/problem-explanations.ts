@@ -186,6 +186,15 @@ export const explanations: Record<ProblemCode, Explanation> = {
       'To replace the token or the URL of another provider, update the provider.',
     ],
   },
+  recipient_unconfirmed: {
+    meaning:
+      'You tested an e-mail provider whose recipient has not confirmed the address yet. Until then, alerts to it are not sent, and the log of its deliveries shows them as `suppressed`. This request has sent another mail with the link.',
+    remedies: [
+      'Ask the recipient to open the link in the mail and press the button. Look for the mail in the spam folder too.',
+      'Check the address. If you change it, the new one gets a link.',
+      'The log of deliveries, `GET /api/providers/{id}/deliveries`, shows whether the mail was sent.',
+    ],
+  },
   incident_resolved: {
     meaning:
       'You acknowledged an incident that is resolved. The monitor is up again, or its incident was closed for another reason, such as a pause.',
@@ -241,7 +250,7 @@ export const explanations: Record<ProblemCode, Explanation> = {
   },
   rate_limited: {
     meaning:
-      'A limit was exceeded: requests per minute for a key, session, user or client address, requests in progress, failed password attempts, tests of a provider, manual checks of a monitor, messages per hour for a provider, SMS per day for a user, or responses stored for `Idempotency-Key`. The `detail` says which.',
+      'A limit was exceeded: requests per minute for a key, session, user or client address, requests in progress, failed password attempts, tests of a provider, manual checks of a monitor, messages per hour for a provider, SMS per day for a user, mails that ask a recipient to confirm an address, or responses stored for `Idempotency-Key`. The `detail` says which.',
     remedies: [
       'Wait for the number of seconds in `Retry-After`, then retry.',
       'The response headers `RateLimit` and `X-RateLimit-Remaining` show how many requests per minute are left, and nothing about the other limits. Slow down before the number reaches 0.',

@@ -30,6 +30,7 @@ export const problems: Record<ProblemCode, { status: number; title: string }> = 
   nothing_to_check: { status: 409, title: 'Nothing to check' },
   no_signing_secret: { status: 409, title: 'No signing secret' },
   incident_resolved: { status: 409, title: 'Incident is resolved' },
+  recipient_unconfirmed: { status: 409, title: 'Recipient has not confirmed' },
   request_in_progress: { status: 409, title: 'Request in progress' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
   body_too_large: { status: 413, title: 'Request body too large' },

@@ -41,7 +41,7 @@ export function createMetrics() {
     }),
     alerts: new Counter({
       name: 'sitekeeper_alerts_total',
-      help: 'Attempts to send an alert, by channel and outcome: sent, retried (will be retried), misconfigured (the same, but a setting has to be corrected), failed (permanently), suppressed (by a limit).',
+      help: 'Attempts to send an alert, by channel and outcome: sent, retried (will be retried), misconfigured (the same, but a setting has to be corrected), failed (permanently), suppressed (by a limit, or not confirmed by the recipient).',
       labelNames: ['channel', 'outcome'],
       registers,
     }),

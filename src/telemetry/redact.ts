@@ -12,17 +12,24 @@ const slash = `(?:/|${percent}2f)`;
 /** What stands in the place of a token, in whole or in part, with or without mistakes. A file with a line is that of a stack trace. */
 const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)(?![\\w.-]{1,64}\\.[jt]s:\\d)[^/\\s"?#\\\\]+`, 'gi');
 
+/** The signature of a link that confirms an address, in whole or in part, with or without mistakes. */
+const linkSignature = new RegExp(`(${slash}confirm-recipient${slash}+(?:\\d+${slash}+)?)[^\\s"?#\\\\]+`, 'gi');
+/** A signature in any other place. Escapes in JSON are matched too, so that none is cut. */
+const escapeOrSignature = /\\(?:u[0-9a-f]{4}|.)|[\w-]{43,}/gi;
+
 /** What can be a token in any other place, such as a mistyped path. Escapes in JSON and URLs are matched too, so that no run begins inside them. */
 const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+|${percent}[0-9a-f]{2}`, 'gi');
 const encodedCharacter = new RegExp(`${percent}([3-7][0-9a-f])`, 'gi');
 /** The name of a function, as in stack traces. */
 const camelCase = /^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/;
 
-/** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, and the tokens of heartbeats. */
+/** Removes API keys, which clients send in the wrong place, such as the path or the name of a field, the tokens of heartbeats, and the signatures of links. */
 export function redactCredentials(text: string): string {
   return text
     .replace(apiKey, '$1****')
     .replace(heartbeatToken, '$1****')
+    .replace(linkSignature, '$1****')
+    .replace(escapeOrSignature, (found) => (canBeSignature(found) ? '****' : found))
     .replace(escapeOrRun, (found) => (canBeToken(found) ? '****' : found));
 }
 
@@ -33,4 +40,9 @@ export function redactCredentials(text: string): string {
 function canBeToken(found: string): boolean {
   const decoded = found.replace(encodedCharacter, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
   return decoded.length >= 32 && /[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && !camelCase.test(decoded);
+}
+
+/** Names of that length rarely have digits and letters of both cases. One of 1,000 signatures has no digit. */
+function canBeSignature(found: string): boolean {
+  return found.length >= 43 && /\d/.test(found) && /[a-z]/.test(found) && /[A-Z]/.test(found);
 }

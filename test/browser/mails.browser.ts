@@ -40,6 +40,13 @@ const reached = {
   limit: '100 messages per hour for this provider',
   until: '2026-11-15T13:00:00.000Z',
 };
+const link = {
+  provider_id: 3,
+  recipient: `${'r'.repeat(242)}@example.com`,
+  account: `${'a'.repeat(242)}@example.com`,
+  installation: 'N'.repeat(60),
+  url: `https://status.example/confirm-recipient/3/${'s'.repeat(43)}`,
+};
 const outages = Array.from({ length: 12 }, (_, index) => ({
   type: 'monitor.down' as const,
   monitorId: index,
@@ -51,6 +58,7 @@ const contents = [
   ),
   ['many monitors', groupContent(outages)],
   ['a limit', contentOf({ type: 'alerts.suppressed', timestamp: '2026-11-15T12:59:00.000Z', data: reached })],
+  ['a link', contentOf({ type: 'recipient.confirmation', timestamp: '2026-11-15T12:59:00.000Z', data: link })],
 ] as const;
 
 describe.each(contents)('a mail about %s', (_, content) => {

@@ -29,6 +29,16 @@ test('by default, the service is local and closed, with the limits of the docs',
   expect(readConfig({ SIGNUP: 'open' }).signupOpen).toBe(true);
 });
 
+test('recipients must confirm their address with open sign-up, unless the setting says otherwise', () => {
+  const required = (env: Record<string, string>) => readConfig(env).confirmRecipients;
+  expect([required({}), required({ SIGNUP: 'open' })]).toEqual([false, true]);
+  expect([required({ SIGNUP: 'open', REQUIRE_CONFIRMED_RECIPIENTS: '0' }), required({ REQUIRE_CONFIRMED_RECIPIENTS: '1' })]).toEqual([
+    false,
+    true,
+  ]);
+  expect(() => readConfig({ REQUIRE_CONFIRMED_RECIPIENTS: 'yes' })).toThrow(/^REQUIRE_CONFIRMED_RECIPIENTS: /);
+});
+
 test.each([
   ['METRICS_HOST', { METRICS_HOST: '0.0.0.0' }, { METRICS_TOKEN: 'x'.repeat(16) }],
   ['SECRET_KEY', { DATABASE_URL: 'postgres://sitekeeper@127.0.0.1/sitekeeper' }, { SECRET_KEY: `${'A'.repeat(43)}=` }],

@@ -214,7 +214,7 @@ test('requests can cancel alerts, and have them sent again, but not claim that t
   }
 });
 
-test('requests can log tests that they have sent themselves, and queue nothing', async () => {
+test('requests can log tests that they have sent themselves, and queue nothing but links', async () => {
   const insert = (alert: string, status: string) =>
     service.database.asUser(owner.id, (em) =>
       em.execute(
@@ -227,10 +227,13 @@ test('requests can log tests that they have sent themselves, and queue nothing',
     [sampleAlert(), 'sent'],
     [`'test', '{}'`, 'queued'],
     [`'test', '{}'`, 'suppressed'],
+    [`'recipient.confirmation', '{}'`, 'sent'],
+    [`'monitor.down', '{}'`, 'queued'],
   ] as const) {
     await expect(insert(alert, status), `${alert} ${status}`).rejects.toThrow('row-level security');
   }
   await expect(insert(`'test', '{}'`, 'sent')).resolves.toMatchObject({ affectedRows: 1 });
+  await expect(insert(`'recipient.confirmation', '{}'`, 'queued')).resolves.toMatchObject({ affectedRows: 1 });
 });
 
 test('requests can acknowledge and resolve open incidents of the user, and change nothing else in incidents', async () => {
@@ -266,6 +269,7 @@ test('the engine can do only what checks and alerts need', async () => {
     'select * from idempotent_responses',
     'select * from migration_checksums',
     `update monitors set url = 'https://evil.example'`,
+    'update providers set recipient_unconfirmed = false',
     'delete from monitors',
     'insert into providers (user_id, provider_type) values (1, null)',
     `update providers set settings = '{"recipient_email": "evil@example.com"}'`,

@@ -9,6 +9,7 @@ import { httpFaults } from './faults/http.ts';
 import { monitorFaults } from './faults/monitors.ts';
 import { networkFaults } from './faults/network.ts';
 import { operationFaults } from './faults/operations.ts';
+import { recipientFaults } from './faults/recipients.ts';
 import { resourceFaults } from './faults/resources.ts';
 import { webhookFaults } from './faults/webhooks.ts';
 
@@ -25,5 +26,6 @@ export const faults: Fault[] = [
   ...channelFaults,
   ...operationFaults,
   ...resourceFaults,
+  ...recipientFaults,
   ...webhookFaults,
 ];

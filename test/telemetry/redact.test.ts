@@ -30,6 +30,32 @@ describe('keeps the first characters, which lists show as well, and hides the re
 
 const token = 'k3J9dQ2mZx7Lw0VbT5nRs8YcH1fGp4Ea';
 
+const signature = 'M6_hkMDrKS1GcN2NSppNi1TD4GxRhwDGYTi0ggxbB1o';
+
+describe('hides the signature of a link', () => {
+  test.each([
+    ['in a path', `/confirm-recipient/5/${signature}`, '/confirm-recipient/5/****'],
+    ['that is a part of one', `/confirm-recipient/5/${signature.slice(0, 5)}`, '/confirm-recipient/5/****'],
+    ['without an id', `/confirm-recipient/${signature}`, '/confirm-recipient/****'],
+    ['between encoded slashes', `/confirm-recipient%2F5%2F${signature}`, '/confirm-recipient%2F5%2F****'],
+    ['in another case', `/Confirm-Recipient/5/${signature}`, '/Confirm-Recipient/5/****'],
+    ['with something behind it', `/confirm-recipient/5/${signature}/x`, '/confirm-recipient/5/****'],
+    ['in a mistyped path', `/confirm-recipent/5/${signature}`, '/confirm-recipent/5/****'],
+    ['in a URL in JSON', `{"url":"https://a.example/c/${signature}"}`, '{"url":"https://a.example/c/****"}'],
+    ['after an escape', JSON.stringify({ text: `\n${signature}` }), '{"text":"\\n****"}'],
+  ])('%s', (_, text, redacted) => {
+    expect(redactCredentials(text)).toBe(redacted);
+  });
+
+  test.each([
+    ['the file of a stack trace', 'at confirm (/app/src/monitoring/recipients/confirm-recipient.ts:12:3)'],
+    ['a long name without digits', 'Content-Security-Policy-Report-Only-And-Even-More-Of-It'],
+    ['a long id of one case', `request-${'0123456789abcdef'.repeat(4)}`],
+  ])('but not %s', (_, text) => {
+    expect(redactCredentials(text)).toBe(text);
+  });
+});
+
 describe('hides the token of a heartbeat', () => {
   test.each([
     ['in a path', `/api/heartbeats/${token}`, '/api/heartbeats/****'],

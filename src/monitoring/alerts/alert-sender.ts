@@ -15,6 +15,7 @@ import { groupContent, maxListed } from '../messages/group-content.ts';
 import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
 import { signingOf } from '../providers/signing-secret.ts';
+import { unwantedReason } from '../recipients/unwanted.ts';
 import type { LeasedAlert } from './due-alerts.ts';
 import { beginAttempt, endCanceledLeases, leasesOf, lockLeased, markEnded, markSent, postpone, selectEvents } from './leases.ts';
 import { groupIdOf, messageIdOf, readInstallationId, topicOf } from './message-id.ts';
@@ -47,9 +48,9 @@ interface Attempt extends Batch {
   at: Date;
 }
 
-/** A message that is not sent because of a limit. */
+/** A message that is not sent: a limit is reached, or the recipient does not want it yet. */
 interface Suppressed extends Batch {
-  reached: ReachedLimit;
+  suppressedBy: ReachedLimit | 'recipient';
 }
 
 export const outcomes = ['sent', 'retried', 'misconfigured', 'failed', 'suppressed'] as const;
@@ -72,7 +73,7 @@ export class AlertSender {
   async send(alerts: LeasedAlert[], onAttempt: () => void): Promise<boolean> {
     const attempt = await this.#withDatabase((query) => this.#admit(query, alerts));
     if (!attempt || this.#deps.isStopped()) return true;
-    if ('reached' in attempt) {
+    if ('suppressedBy' in attempt) {
       this.#reportSuppressed(attempt);
       return true;
     }
@@ -97,6 +98,11 @@ export class AlertSender {
     if (gone.length > 0) await query(endCanceledLeases(leasesOf(gone)));
     if (canceled.length > 0) await query(markEnded({ ...leasesOf(canceled), status: 'suppressed', reason: canceledError }));
     if (!provider || !held[0] || alerts.length === 0) return undefined;
+    const unwanted = await unwantedReason(query, provider, alerts);
+    if (unwanted !== undefined) {
+      await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: unwanted }));
+      return { alerts, provider, suppressedBy: 'recipient' };
+    }
     const channel = channelOf(this.#deps.channels, type);
     const isExempt = alerts.some(({ endsSentAlert, kind }) => endsSentAlert || isNotice(kind));
     const isCounted = alerts.some((alert) => alert.isCounted);
@@ -104,7 +110,7 @@ export class AlertSender {
     if (reached) {
       await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit of ${reached.limit} is reached` }));
       await queueSuppressedNotice(query, provider, reached, held[0].now);
-      return { alerts, provider, reached };
+      return { alerts, provider, suppressedBy: reached };
     }
     const described = alerts.slice(0, maxListed).map(({ id }) => id);
     const [, rows] = await query(beginAttempt(leasesOf(alerts)), selectEvents({ ids: described }));
@@ -168,10 +174,11 @@ export class AlertSender {
     return permanent;
   }
 
-  #reportSuppressed({ alerts, provider, reached }: Suppressed) {
+  #reportSuppressed({ alerts, provider, suppressedBy }: Suppressed) {
     this.#count(alerts, provider, 'suppressed');
+    if (suppressedBy === 'recipient') return;
     const details = { alert_id: alerts[0]?.id, alerts: alerts.length, user_id: provider.userId, provider_id: provider.id };
-    this.#deps.log.warn({ ...details, limit: reached.limit }, 'Alert suppressed by a limit');
+    this.#deps.log.warn({ ...details, limit: suppressedBy.limit }, 'Alert suppressed by a limit');
   }
 
   #count({ length }: LeasedAlert[], { providerType }: Provider, outcome: (typeof outcomes)[number]) {

@@ -41,6 +41,8 @@ const queueAgain = prepare(({ id }: { id: number }) =>
     .set({ status: sql.lit('queued'), queued_at: now, next_attempt_at: now, attempts: sql.lit(0) })
     .set({ lease_token: null, counted_at: null, done_at: null })
     .where('id', '=', id)
+    // A link has limits of its own.
+    .where('kind', '<>', sql.lit('recipient.confirmation'))
     .where(({ not }) => not(isBeingSent)),
 );
 

@@ -35,6 +35,8 @@ function subjectOf(event: StoredEvent): string {
       return `provider-${event.data.provider_id}-${since(event.data.failing_since)}`;
     case 'alerts.suppressed':
       return `limit-${event.data.provider_id}-${since(event.data.until)}`;
+    case 'recipient.confirmation':
+      return `confirmation-${event.data.provider_id}-${since(event.timestamp)}`;
     case 'test':
       return `test-${since(event.timestamp)}`;
   }

@@ -62,6 +62,7 @@ const selectWorking = prepare(({ userIds }: { userIds: number[] }) =>
     .select(['p.id', 'p.user_id as userId'])
     .where('p.user_id', '=', sql<number>`any (${userIds}::bigint[])`)
     .where('p.failing_since', 'is', null)
+    .where('p.recipient_unconfirmed', '=', false)
     .orderBy(
       sql`(select max(a.done_at) from alerts as a where a.user_id = p.user_id and a.provider_id = p.id and a.status = 'sent') desc nulls last, p.id`,
     ),
@@ -117,7 +118,7 @@ export async function queueSuppressedNotice(
   await queueNotices(query, [{ userId, providerId, event }]);
 }
 
-/** Whether an event is about the delivery of alerts. Such a message is sent even if a limit is reached: each is sent once per period. */
+/** Whether an event is about the delivery of alerts. Such a message is sent even if a limit is reached: each has limits of its own. */
 export function isNotice(type: EventType): boolean {
-  return type === 'provider.failing' || type === 'alerts.suppressed';
+  return type === 'provider.failing' || type === 'alerts.suppressed' || type === 'recipient.confirmation';
 }

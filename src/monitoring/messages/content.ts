@@ -41,6 +41,8 @@ export interface Fact {
 export interface Link {
   label: string;
   url: string;
+  /** Whether a mail also shows the URL itself, for readers who do not trust a button. */
+  isShown?: true;
 }
 
 /** Says what an event means. */
@@ -60,6 +62,8 @@ export function contentOf(event: StoredEvent): Content {
       return failingContent(event);
     case 'alerts.suppressed':
       return suppressedContent(event);
+    case 'recipient.confirmation':
+      return confirmationContent(event);
     case 'test':
       return testContent(event);
   }
@@ -212,6 +216,27 @@ function suppressedContent({ timestamp, data }: EventOf<'alerts.suppressed'>): C
     facts: [],
     links: [],
     subject: title,
+    at: new Date(timestamp),
+  };
+}
+
+function confirmationContent({ timestamp, data }: EventOf<'recipient.confirmation'>): Content {
+  const [account, recipient] = [plainText(data.account), plainText(data.recipient)];
+  const state = `Confirm alerts of ${plainText(data.installation)}`;
+  return {
+    tone: 'neutral',
+    sign: '✉️',
+    state,
+    name: null,
+    title: state,
+    line: [`“${account}” wants to send alerts about websites to “${recipient}”.`],
+    list: [
+      'To get them, follow the link and press the button there.',
+      'If you do not want them, ignore this mail. Nothing more will be sent.',
+    ],
+    facts: [],
+    links: [{ label: 'Confirm the address', url: data.url, isShown: true }],
+    subject: state,
     at: new Date(timestamp),
   };
 }

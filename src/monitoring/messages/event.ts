@@ -12,6 +12,7 @@ export type AlertEvent =
   | (Event<'monitor.tls_renewed', { monitor: Monitor; incident: null }> & ReplacedCertificate)
   | Event<'provider.failing', FailingProvider>
   | Event<'alerts.suppressed', ReachedLimit>
+  | Event<'recipient.confirmation', RecipientConfirmation>
   | Event<'test', Record<string, never>>;
 
 interface Event<Type extends string, Data> {
@@ -38,6 +39,18 @@ interface ReachedLimit {
   limit: string;
   /** When messages are sent again. */
   until: string;
+}
+
+/** Only the recipient gets it. */
+interface RecipientConfirmation {
+  provider_id: number;
+  recipient: string;
+  /** The address of the user who wants to send alerts. */
+  account: string;
+  /** The name of the installation. */
+  installation: string;
+  /** The link that confirms the address. It is a credential of the recipient, so nobody else may see it. */
+  url: string;
 }
 
 interface ReplacedCertificate {

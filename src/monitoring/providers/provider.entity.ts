@@ -14,6 +14,8 @@ export const ProviderEntity = defineEntity({
     providerType: p.text().$type<ProviderType>(),
     /** The fields of the type, as in the contract. Secrets are encrypted. */
     settings: p.json<StoredSettings>(),
+    /** Whether the recipient still has to confirm the address. Until then only the link is sent. */
+    recipientUnconfirmed: p.boolean().default(false),
     /** What the last attempt to send a message has failed with. Null after a success. */
     lastDeliveryError: p.text().nullable(),
     /** Since when every attempt has failed. */

@@ -3,6 +3,8 @@ import type { Channel } from '../channels/channel.ts';
 import type { Provider } from './provider.entity.ts';
 import { maskedSettings } from './provider.settings.ts';
 
+export const unconfirmedRecipient = 'The recipient has not confirmed the address yet.';
+
 /** The contract has validated the settings, so the body has the fields of its type. */
 export function providerView(provider: Provider, channel: Channel): components['schemas']['Provider'] {
   return {
@@ -10,7 +12,7 @@ export function providerView(provider: Provider, channel: Channel): components['
     provider_type: provider.providerType,
     name: provider.name ?? null,
     ...maskedSettings(channel, provider.settings),
-    last_delivery_error: provider.lastDeliveryError ?? null,
+    last_delivery_error: provider.lastDeliveryError ?? (provider.recipientUnconfirmed ? unconfirmedRecipient : null),
     created_at: provider.createdAt.toISOString(),
     updated_at: provider.updatedAt.toISOString(),
   } as components['schemas']['Provider'];

@@ -12,7 +12,7 @@ import {
   type WriteCondition,
   writeIf,
 } from '../../db/rows.ts';
-import { prepare, queryInTransaction } from '../../db/statement.ts';
+import { prepare, queryInTransaction, type Statement } from '../../db/statement.ts';
 import { insertInto, selectFrom, tables, updateTable } from '../../db/tables.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, ProblemError, RetryLaterError } from '../../errors.ts';
@@ -25,10 +25,11 @@ import { logTest } from '../alerts/test-log.ts';
 import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
 import { testMessage } from '../channels/test-message.ts';
+import { addressOf, type Recipients } from '../recipients/recipients.ts';
 import { wakeDispatcher } from '../wake.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
 import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
-import { createdProviderView, providerView } from './provider.view.ts';
+import { createdProviderView, providerView, unconfirmedRecipient } from './provider.view.ts';
 import { newSigningSecret, replaceSecret, rotateSecret, signingOf, storedSecret } from './signing-secret.ts';
 
 type ProviderOperations = Pick<
@@ -41,6 +42,7 @@ export interface ProviderDeps {
   cipher: SecretCipher;
   channels: Channels;
   limiters: Limiters;
+  recipients: Recipients;
   /** The time on the clock of the database. */
   now(): number;
 }
@@ -48,18 +50,35 @@ export interface ProviderDeps {
 const readProvider = prepareRead(ProviderEntity);
 const selectProviders = preparePage(() => selectFrom(ProviderEntity).orderBy('id', 'desc'));
 const nextId = prepare(() => tables().selectNoFrom(sql<number>`nextval('providers_id_seq')`.as('id')));
-const insertProvider = prepare((given: Pick<Provider, 'id' | 'userId' | 'name' | 'providerType'> & { settings: string }) =>
-  insertInto(ProviderEntity).values({
-    id: given.id,
-    user_id: given.userId,
-    name: given.name,
-    provider_type: given.providerType,
-    settings: sql`${given.settings}::jsonb`,
-  }),
+const insertProvider = prepare(
+  (given: Pick<Provider, 'id' | 'userId' | 'name' | 'providerType' | 'recipientUnconfirmed'> & { settings: string }) =>
+    insertInto(ProviderEntity).values({
+      id: given.id,
+      user_id: given.userId,
+      name: given.name,
+      provider_type: given.providerType,
+      settings: sql`${given.settings}::jsonb`,
+      recipient_unconfirmed: given.recipientUnconfirmed,
+    }),
 );
-const updateProvider = prepare((given: WriteCondition & { changes: string; name: string | null | undefined }) =>
+interface Update extends WriteCondition {
+  changes: string;
+  name: string | null | undefined;
+  /** Whether the address must be confirmed if it is another one. */
+  mustConfirm: boolean;
+}
+
+/** Decided by the statement, because the address may have changed since it was read. */
+const hasNewAddress = (changes: string) =>
+  sql<boolean>`settings ->> 'recipient_email' is distinct from (settings || ${changes}::jsonb) ->> 'recipient_email'`;
+const updateProvider = prepare((given: Update) =>
   updateTable(ProviderEntity)
     .set({ settings: sql`settings || ${given.changes}::jsonb`, ...setGiven(ProviderEntity, given, ['name']), ...newVersion })
+    .set({
+      recipient_unconfirmed: sql`case when ${hasNewAddress(given.changes)} then ${given.mustConfirm}::boolean else recipient_unconfirmed end`,
+      // What failed before was about the old address.
+      last_delivery_error: sql`case when ${given.mustConfirm}::boolean and ${hasNewAddress(given.changes)} then null else last_delivery_error end`,
+    })
     .where('id', '=', given.id)
     .where(hasVersion(given.versions)),
 );
@@ -79,6 +98,7 @@ export function providerHandlers({
   cipher,
   channels,
   limiters,
+  recipients,
   now,
 }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
   const testsPerProvider = limiters.create('test-provider', 5, 60);
@@ -94,6 +114,9 @@ export function providerHandlers({
 
     async createProvider({ body }, { caller: { userId }, db }) {
       const { provider_type: providerType, name = null, ...fields } = body;
+      const address = addressOf(fields);
+      const recipientUnconfirmed = recipients.mustConfirm(address);
+      if (recipientUnconfirmed) await recipients.countLink(userId, address);
       // Secrets are bound to the id, so the id is assigned before the insert.
       const [[next]] = await db.query(nextId({}));
       const id = Number(next?.id);
@@ -103,8 +126,9 @@ export function providerHandlers({
         ...newSettings(channel, { userId, id }, fields, cipher),
         ...(secret !== undefined && storedSecret({ userId, id }, secret, cipher)),
       };
-      const insert = insertProvider({ id, userId, name, providerType, settings: JSON.stringify(settings) });
-      const provider = await createWithinQuota(db, { table: 'providers', maximum: maxProviders }, insert);
+      const insert = insertProvider({ id, userId, name, providerType, settings: JSON.stringify(settings), recipientUnconfirmed });
+      const link = recipientUnconfirmed ? [recipients.queueLink({ providerId: id, address }), wakeDispatcher({})] : [];
+      const provider = await createWithinQuota(db, { table: 'providers', maximum: maxProviders }, insert, ...link);
       const { body: resource, version } = resultOf(provider);
       return {
         body: { data: createdProviderView(provider, channel, secret) },
@@ -130,12 +154,26 @@ export function providerHandlers({
         return provider;
       };
       if (name === undefined && Object.keys(fields).length === 0) return resultOf(await readAllowed());
+      let link: Statement | undefined;
       const updated = await writeIf(db, async () => {
         const provider = await readAllowed();
-        const changes = JSON.stringify(toStored(channelOf(channels, provider.providerType), provider, fields, cipher));
-        const update = updateProvider({ id, versions: allowedVersions('provider', id), changes, name });
+        const { userId } = provider;
+        const changes = toStored(channelOf(channels, provider.providerType), provider, fields, cipher);
+        const address = addressOf(changes);
+        const mustConfirm = recipients.mustConfirm(address);
+        if (mustConfirm && !link && address !== addressOf(provider.settings)) {
+          await recipients.countLink(userId, address);
+          link = recipients.queueLink({ providerId: id, address });
+        }
+        const update = updateProvider({
+          id,
+          versions: allowedVersions('provider', id),
+          changes: JSON.stringify(changes),
+          name,
+          mustConfirm,
+        });
         // The alerts that wait because the old settings were wrong are due.
-        return [update, endPause({ id }), retryNow({ userId: provider.userId, providerId: id }), wakeDispatcher({})];
+        return [update, ...(link ? [link] : []), endPause({ id }), retryNow({ userId, providerId: id }), wakeDispatcher({})];
       });
       return resultOf(updated);
     },
@@ -159,6 +197,12 @@ export function providerHandlers({
           'delivery_not_configured',
           `${channel.name} delivery is not configured on this service. Ask the operator to set ${missing}.`,
         );
+      const address = addressOf(provider.settings);
+      if (provider.recipientUnconfirmed && address !== undefined) {
+        await recipients.countLink(userId, address);
+        await db.query(recipients.queueLink({ providerId: provider.id, address }), wakeDispatcher({}));
+        throw new ProblemError('recipient_unconfirmed', `${unconfirmedRecipient} Another mail with the link was sent.`);
+      }
       const counted = { userId, providerId: provider.id, channel };
       const reached = await db.transaction((em) => countMessage(queryInTransaction(em), counted));
       if (reached) throw limitReached(reached);

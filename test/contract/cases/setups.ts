@@ -253,6 +253,13 @@ export const setups: Record<string, Setup> = {
     );
   },
 
+  recipient_unconfirmed: async (draft) => {
+    const id = await createProvider(draft);
+    await draft.service.database.asUser(draft.user.id, (em) =>
+      em.execute('update providers set recipient_unconfirmed = true where id = ?', [id], 'run'),
+    );
+    draft.request.parameters = { id };
+  },
   no_signing_secret: async (draft) => {
     draft.request.parameters = { id: await createProvider(draft) };
   },

@@ -207,8 +207,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert over the limit stays queued',
-      find: 'await query(markEnded({ ...leasesOf(alerts),',
-      replace: 'if (providerId < 0) await query(markEnded({ ...leasesOf(alerts),',
+      find: "await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit",
+      replace: "if (providerId < 0) await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit",
       tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {

@@ -117,8 +117,8 @@ export const resourceFaults: Fault[] = [
     },
     {
       title: 'an update of a provider ignores a version that was written in the meantime',
-      find: "updateProvider({ id, versions: allowedVersions('provider', id), changes, name })",
-      replace: "updateProvider({ id, versions: allowedVersions('provider', 0) && null, changes, name })",
+      find: "versions: allowedVersions('provider', id),\n          changes: JSON",
+      replace: "versions: allowedVersions('provider', 0) && null,\n          changes: JSON",
     },
     {
       title: 'a provider is deleted although another version was expected',

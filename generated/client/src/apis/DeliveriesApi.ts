@@ -171,7 +171,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes. The request has no body.
+     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
      * Send a message again
      */
     async redeliverRaw(requestParameters: RedeliverRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<DeliveryItem>> {
@@ -182,7 +182,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes. The request has no body.
+     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
      * Send a message again
      */
     async redeliver(requestParameters: RedeliverRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<DeliveryItem> {

@@ -183,7 +183,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
      * Create a provider
      */
     async createProviderRaw(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<CreatedProviderItem>> {
@@ -194,7 +194,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet: test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
      * Create a provider
      */
     async createProvider(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<CreatedProviderItem> {
@@ -470,7 +470,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. If the recipient of an e-mail provider still has to confirm the address, the link is sent to it again instead, and the response is 409. The request has no body.
      * Send a test notification
      */
     async testProviderRaw(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<TestResult>> {
@@ -481,7 +481,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. The request has no body.
+     * Sends a test notification through the provider and waits until the receiving service has accepted or rejected it. 200 means that it was accepted. In e-mail and chats the text starts with \"🔔 Test notification\", in SMS with \"Test notification\". PagerDuty gets an event of severity `info`, which is resolved at once, and a webhook gets an event of type `test`. A provider can be tested 5 times per minute, and a user can send 20 test notifications per hour. Test notifications also count toward the message limits: 100 per hour for a provider (2,000 for a webhook or PagerDuty), and 50 SMS per day for a user unless the operator has set another limit. More requests return 429. If the recipient of an e-mail provider still has to confirm the address, the link is sent to it again instead, and the response is 409. The request has no body.
      * Send a test notification
      */
     async testProvider(requestParameters: TestProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<TestResult> {

@@ -36,7 +36,7 @@ export interface CreatedWebhookProvider {
      */
     webhook_url: string;
     /**
-     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address.
      */
     last_delivery_error: string | null;
     /**

@@ -24,7 +24,7 @@ export interface Delivery {
      */
     id: number;
     /**
-     * What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached.
+     * What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address.
      */
     event: DeliveryEventEnum;
     /**
@@ -73,6 +73,7 @@ export const DeliveryEventEnum = {
     monitor_tls_renewed: 'monitor.tls_renewed',
     provider_failing: 'provider.failing',
     alerts_suppressed: 'alerts.suppressed',
+    recipient_confirmation: 'recipient.confirmation',
     test: 'test',
 } as const;
 export type DeliveryEventEnum = typeof DeliveryEventEnum[keyof typeof DeliveryEventEnum];

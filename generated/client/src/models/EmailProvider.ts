@@ -32,11 +32,11 @@ export interface EmailProvider {
      */
     name: string | null;
     /**
-     * The address that the messages are sent to.
+     * The address that the messages are sent to. The operator can require that recipients confirm it: then a link is sent to a new address first, and alerts are not sent until it is confirmed.
      */
     recipient_email: string;
     /**
-     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address.
      */
     last_delivery_error: string | null;
     /**

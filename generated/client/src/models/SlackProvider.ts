@@ -44,7 +44,7 @@ export interface SlackProvider {
      */
     username: string | null;
     /**
-     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt.
+     * What the last attempt to send a message has failed with, for people to read. Null after a success, and before the first attempt, unless the recipient still has to confirm the address.
      */
     last_delivery_error: string | null;
     /**

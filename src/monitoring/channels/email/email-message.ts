@@ -169,10 +169,15 @@ function factRows(facts: Fact[], show: (text: Text) => string): string {
 function buttons(links: Link[]): string {
   return links
     .map(
-      ({ label, url }) =>
-        `<a class="button" href="${escapeHtml(url)}" style="display:inline-block;margin:20px 8px 0 0;padding:11px 18px;border:1px solid #7d8b90;border-radius:6px;font-size:15px;line-height:20px;font-weight:600;color:#1b2327;text-align:center;text-decoration:none">${escapeHtml(label)}</a>\n`,
+      ({ label, url, isShown }) =>
+        `<a class="button" href="${escapeHtml(url)}" style="display:inline-block;margin:20px 8px 0 0;padding:11px 18px;border:1px solid #7d8b90;border-radius:6px;font-size:15px;line-height:20px;font-weight:600;color:#1b2327;text-align:center;text-decoration:none">${escapeHtml(label)}</a>\n${isShown ? shownUrl(url) : ''}`,
     )
     .join('');
+}
+
+function shownUrl(url: string): string {
+  const text = escapeHtml(url);
+  return `<div style="margin-top:16px;font-size:13px;line-height:18px;word-break:break-all"><a class="link" href="${text}" style="color:#0f766e">${text}</a></div>\n`;
 }
 
 /** What mail programs show next to the subject: the first fact and the host. */

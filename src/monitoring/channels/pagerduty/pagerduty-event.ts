@@ -108,6 +108,8 @@ function describe({ event, content }: Pick<Message, 'event' | 'content'>): Descr
       return { summary: content.title, severity: 'info', custom_details: {} };
     case 'monitor.recovered':
     case 'monitor.tls_renewed':
+    // Only mail is sent to people who must agree.
+    case 'recipient.confirmation':
       return null;
   }
 }
