@@ -10,13 +10,23 @@ import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import { incidentEvents } from './alert-events.ts';
 
-/** How many incidents are looked at in one transaction. */
-const maxIncidents = 200;
+/**
+ * How many incidents, and about how many assignments, are looked at in one transaction. The embedded database runs it in this process,
+ * which responds to nobody else in the meantime.
+ */
+const atOnce = { incidents: 50, assignments: 50 };
 
-interface DueReminder {
+/** An assignment with reminders, and the state of its last message about an incident. */
+interface Assignment {
   incidentId: number;
   providerId: number;
+  everySeconds: number;
+  /** The number of the next reminder. */
   sequence: number;
+  /** Whether the last message waits to be sent. */
+  isWaiting: boolean;
+  /** How many seconds are left until the next reminder. */
+  secondsLeft: number;
 }
 
 const db = tables<typeof AlertEntity | typeof IncidentEntity | typeof NotificationEntity>();
@@ -51,26 +61,39 @@ export const planReminders = prepare(({ monitorIds }: { monitorIds: number[] }) 
     ),
 );
 
-const claimIncidents = prepare(() =>
-  db
-    .selectFrom('incidents')
-    .select(columnsOf(IncidentEntity) as 'id'[])
-    .$castTo<Incident>()
-    .where('remind_at', '<=', now)
-    .where('resolved_at', 'is', null)
-    .where('acknowledged_at', 'is', null)
-    .where(sql<boolean>`not ${isSuspended('user_id')}`)
-    .orderBy('remind_at')
-    .limit(sql.lit(maxIncidents))
-    .forUpdate()
-    .skipLocked(),
-);
+const isOpen = sql<boolean>`(i.resolved_at is null and i.acknowledged_at is null)`;
 
-/**
- * The reminders of these incidents, with the time of each. They count from the last message about the incident to the same provider,
- * or from the assignment if there was none. A message that waits to be sent is followed by none.
- */
-const reminders = (incidentIds: number[]) =>
+/** Those that have waited longest. The condition is repeated, because another process may have looked at them in the meantime. */
+const claimIncidents = prepare(() => {
+  const due = db
+    .selectFrom('incidents as i')
+    .select(['i.id', 'i.user_id', 'i.monitor_id', 'i.remind_at'])
+    .where('i.remind_at', '<=', now)
+    .where(isOpen)
+    .where(sql<boolean>`not ${isSuspended('i.user_id')}`)
+    .orderBy('i.remind_at')
+    .limit(sql.lit(atOnce.incidents));
+  const counted = db
+    .selectFrom(due.as('d'))
+    .leftJoin('notifications as n', (join) =>
+      join.onRef('n.user_id', '=', 'd.user_id').onRef('n.monitor_id', '=', 'd.monitor_id').on('n.remind_every_seconds', 'is not', null),
+    )
+    .groupBy(['d.id', 'd.remind_at'])
+    .select(['d.id', sql<number>`sum(count(n.provider_id)) over (order by d.remind_at, d.id) - count(n.provider_id)`.as('before')]);
+  const chosen = db.selectFrom(counted.as('c')).select('c.id').where('c.before', '<', sql.lit(atOnce.assignments));
+  return db
+    .selectFrom('incidents as i')
+    .select(columnsOf(IncidentEntity).map((column) => `i.${column}`) as 'i.id'[])
+    .$castTo<Incident>()
+    .where('i.id', 'in', chosen)
+    .where('i.remind_at', '<=', now)
+    .where(isOpen)
+    .forUpdate()
+    .skipLocked();
+});
+
+/** Reminders count from the last message about the incident to the same provider, or from the assignment if there was none. */
+const selectAssignments = prepare(({ incidentIds }: { incidentIds: number[] }) =>
   db
     .selectFrom('incidents as i')
     .innerJoin('notifications as n', (join) =>
@@ -93,18 +116,12 @@ const reminders = (incidentIds: number[]) =>
     .where('n.remind_every_seconds', 'is not', null)
     .select(['i.id as incidentId', 'n.provider_id as providerId'])
     .select([
+      sql<number>`n.remind_every_seconds`.as('everySeconds'),
       sql<number>`coalesce(last.sequence, 0) + 1`.as('sequence'),
       sql<boolean>`last.status is not distinct from 'queued'`.as('isWaiting'),
-      sql<number>`n.remind_every_seconds`.as('everySeconds'),
-      sql<Date>`coalesce(last.queued_at, greatest(i.started_at, n.created_at)) + ${seconds('n.remind_every_seconds')}`.as('at'),
-    ]);
-
-const selectDue = prepare(({ incidentIds }: { incidentIds: number[] }) =>
-  db
-    .selectFrom(reminders(incidentIds).as('r'))
-    .select(['r.incidentId', 'r.providerId', 'r.sequence'])
-    .where('r.at', '<=', now)
-    .where('r.isWaiting', '=', sql.lit(false)),
+      sql<number>`extract(epoch from coalesce(last.queued_at, greatest(i.started_at, n.created_at)) - ${now})::float8
+        + n.remind_every_seconds`.as('secondsLeft'),
+    ]),
 );
 
 const insertReminders = prepare((given: { due: string; events: string }) =>
@@ -122,17 +139,13 @@ const insertReminders = prepare((given: { due: string; events: string }) =>
     ),
 );
 
-/** After the reminders that are due were queued, each incident is looked at again when the next one is due. */
-const planNext = prepare(({ incidentIds }: { incidentIds: number[] }) =>
+/** Sets when each incident is looked at again. Without assignments that is never. */
+const planNext = prepare((given: { plans: string }) =>
   db
     .updateTable('incidents as i')
-    .set({
-      remind_at: db
-        .selectFrom(reminders(incidentIds).as('r'))
-        .select(sql<Date | null>`min(greatest(r.at, case when r."isWaiting" then ${now} + ${seconds('r.everySeconds')} end))`.as('at'))
-        .whereRef('r.incidentId', '=', sql.ref<number>('i.id')),
-    })
-    .where('i.id', '=', anyOf(incidentIds)),
+    .from(jsonRows(given.plans, 'p', { incidentId: 'bigint', seconds: 'integer' }))
+    .set({ remind_at: sql`${now} + p.seconds * interval '1 second'` })
+    .whereRef('i.id', '=', 'p.incidentId'),
 );
 
 /** Queues the reminders that are due. Returns whether more may be due. */
@@ -140,15 +153,28 @@ export async function queueReminders(query: Query): Promise<boolean> {
   const [incidents] = await query(claimIncidents({}));
   if (incidents.length === 0) return false;
   const incidentIds = incidents.map(({ id }) => id);
-  const [due] = await query(selectDue({ incidentIds }));
-  const reminded = new Set(due.map(({ incidentId }: DueReminder) => incidentId));
-  const about = incidents.filter(({ id }) => reminded.has(id));
+  const [assignments] = await query(selectAssignments({ incidentIds }));
+  const due = assignments.filter(isDue);
+  const about = incidents.filter(({ id }) => due.some(({ incidentId }) => incidentId === id));
   if (about.length > 0) {
     const events = await incidentEvents(query, 'monitor.reminder', about);
     await query(insertReminders({ due: JSON.stringify(due), events: JSON.stringify(events) }));
   }
-  await query(planNext({ incidentIds }));
-  return incidents.length === maxIncidents;
+  const byIncident = Map.groupBy(assignments, ({ incidentId }) => incidentId);
+  const plans = incidentIds.map((incidentId) => ({ incidentId, seconds: nextSeconds(byIncident.get(incidentId) ?? []) }));
+  await query(planNext({ plans: JSON.stringify(plans) }));
+  return true;
+}
+
+/** While a message waits to be sent, none follows. */
+function isDue({ isWaiting, secondsLeft }: Assignment): boolean {
+  return secondsLeft <= 0 && !isWaiting;
+}
+
+/** How long to wait for the next reminder, if there is one. */
+function nextSeconds(assignments: Assignment[]): number | null {
+  const waits = assignments.map(({ secondsLeft, everySeconds }) => (secondsLeft > 0 ? Math.ceil(secondsLeft) : everySeconds));
+  return waits.length === 0 ? null : Math.min(...waits);
 }
 
 /** Drops the reminders of incidents that wait to be sent, because they are acknowledged or resolved. */

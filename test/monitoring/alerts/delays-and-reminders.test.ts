@@ -380,11 +380,40 @@ describe('reminders', () => {
       [user.id, `{${assigned.map(({ id }) => id)}}`],
     );
     expect(await service.database.engineTransaction(queueReminders)).toBe(true);
+    expect(await kinds()).toHaveLength(50);
     start();
     const sent = async () => (await kinds()).filter((kind) => kind === 'monitor.reminder sent').length;
     await expect.poll(sent, { timeout: 30_000 }).toBe(count);
-    expect(messages.length).toBeLessThanOrEqual(5);
+    expect(messages.length).toBeLessThanOrEqual(10);
     expect(messages[0]?.content.title).toMatch(/^\d+ monitors still down$/);
+  });
+
+  test('of incidents with many providers are queued in several transactions', async () => {
+    const providers = await Promise.all(Array.from({ length: 40 }, () => createProvider(user)));
+    const monitors = [monitorId, (await createMonitor(user)).id, (await createMonitor(user)).id];
+    await service.database.asUser(user.id, (em) =>
+      em.execute(
+        `insert into notifications (user_id, monitor_id, provider_id, remind_every_seconds, created_at)
+         select ?, monitor_id, provider_id, 300, app_now() - interval '1 hour'
+           from unnest(?::bigint[]) as monitor_id, unnest(?::bigint[]) as provider_id`,
+        [user.id, `{${monitors}}`, `{${providers.map(({ id }) => id)}}`],
+        'run',
+      ),
+    );
+    await asEngine(
+      `insert into incidents (user_id, monitor_id, started_at, cause, remind_at)
+       select ?, unnest(?::bigint[]), app_now() - interval '1 hour', 'HTTP 503', app_now() - interval '1 minute'`,
+      [user.id, `{${monitors}}`],
+    );
+    const queued = async () => {
+      const isMore = await service.database.engineTransaction(queueReminders);
+      return [isMore, (await kinds()).length];
+    };
+    expect([await queued(), await queued(), await queued()]).toEqual([
+      [true, 80],
+      [true, 120],
+      [false, 120],
+    ]);
   });
 
   test('a suspended user gets none', async () => {

@@ -9,23 +9,33 @@ export const alertFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/alerts/reminders.ts', tests: reminders }, [
     {
       title: 'an acknowledgment does not end reminders',
-      find: ".where('acknowledged_at', 'is', null)\n    .where(sql<boolean>`not",
-      replace: '.where(sql<boolean>`not',
+      find: 'i.resolved_at is null and i.acknowledged_at is null',
+      replace: 'i.resolved_at is null',
     },
     {
       title: 'suspended users get reminders',
-      find: "\n    .where(sql<boolean>`not ${isSuspended('user_id')}`)",
+      find: "\n    .where(sql<boolean>`not ${isSuspended('i.user_id')}`)",
       replace: '',
     },
     {
       title: 'only some of the incidents get reminders',
-      find: 'return incidents.length === maxIncidents;',
-      replace: 'return false;',
+      find: '  return true;',
+      replace: '  return false;',
+    },
+    {
+      title: 'all reminders are queued in one transaction',
+      find: 'const atOnce = { incidents: 50, assignments: 50 }',
+      replace: 'const atOnce = { incidents: 5000, assignments: 5000 }',
+    },
+    {
+      title: 'incidents with many providers are looked at in one transaction',
+      find: 'sql.lit(atOnce.assignments)',
+      replace: 'sql.lit(5000)',
     },
     {
       title: 'reminders pile up while none is sent',
-      find: "\n    .where('r.isWaiting', '=', sql.lit(false)),",
-      replace: ',',
+      find: 'secondsLeft <= 0 && !isWaiting',
+      replace: 'secondsLeft <= 0',
     },
     {
       title: 'a disabled assignment gets reminders',
@@ -34,8 +44,13 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a provider gets the reminders of another one earlier',
-      find: "    .where('r.at', '<=', now)\n",
-      replace: '',
+      find: 'secondsLeft <= 0 && !isWaiting',
+      replace: '!isWaiting',
+    },
+    {
+      title: 'an incident is looked at again only when its last reminder is due',
+      find: 'Math.min(...waits)',
+      replace: 'Math.max(...waits)',
     },
     {
       title: 'the first reminder does not wait for the delay',
