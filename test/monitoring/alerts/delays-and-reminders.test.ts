@@ -268,6 +268,7 @@ describe('reminders', () => {
         Number(id),
       );
     expect(await reminded()).toEqual([others[0]]);
+    expect(await remindIn()).toBeLessThanOrEqual(300);
     await pass(4);
     await new Promise((done) => setTimeout(done, 600));
     expect(await reminded()).toEqual([others[0]]);
