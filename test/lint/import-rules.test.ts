@@ -123,6 +123,12 @@ const violations: Violation[] = [
     rule: 'only-net-opens-connections',
   },
   {
+    title: 'a page reads the database',
+    file: 'src/pages/confirm-recipient.ts',
+    code: `import '../db/rows.ts';`,
+    rule: 'pages-imports',
+  },
+  {
     title: 'a feature resolves names',
     file: 'src/websites/line-lists.ts',
     code: `import 'node:dns/promises';`,
