@@ -14,8 +14,8 @@ const heartbeatToken = new RegExp(`(${slash}heartbeats${slash}+)(?![\\w.-]{1,64}
 
 /** The signature of a link that confirms an address, in whole or in part, with or without mistakes. */
 const linkSignature = new RegExp(`(${slash}confirm-recipient${slash}+(?:\\d+${slash}+)?)[^\\s"?#\\\\]+`, 'gi');
-/** A signature in any other place. Escapes in JSON are matched too, so that none is cut. */
-const escapeOrSignature = /\\(?:u[0-9a-f]{4}|.)|[\w-]{43,}/gi;
+/** A signature in any other place. Escapes in JSON and URLs are matched too, so that none is cut. */
+const escapeOrSignature = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${percent}[0-9a-f]{2}|[\\w-]{43,}`, 'gi');
 
 /** What can be a token in any other place, such as a mistyped path. Escapes in JSON and URLs are matched too, so that no run begins inside them. */
 const escapeOrRun = new RegExp(`\\\\(?:u[0-9a-f]{4}|.)|${character}+|${percent}[0-9a-f]{2}`, 'gi');

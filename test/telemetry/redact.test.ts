@@ -42,6 +42,7 @@ describe('hides the signature of a link', () => {
     ['with something behind it', `/confirm-recipient/5/${signature}/x`, '/confirm-recipient/5/****'],
     ['in a mistyped path', `/confirm-recipent/5/${signature}`, '/confirm-recipent/5/****'],
     ['in a URL in JSON', `{"url":"https://a.example/c/${signature}"}`, '{"url":"https://a.example/c/****"}'],
+    ['behind an encoded slash', `/domains/https%3A%2F%2F${signature}`, '/domains/https%3A%2F%2F****'],
     ['after an escape', JSON.stringify({ text: `\n${signature}` }), '{"text":"\\n****"}'],
   ])('%s', (_, text, redacted) => {
     expect(redactCredentials(text)).toBe(redacted);
