@@ -68,7 +68,8 @@ describe.each(contents)('a mail about %s', (_, content) => {
     [700, 'light'],
     [700, 'dark'],
   ] as const)('with the longest texts fits into %i pixels, is %s, and loads nothing', async (width, colorScheme) => {
-    const { html } = mailText(content, { ...longest, incidentId: 4012 });
+    const { recipient, installation } = longest;
+    const { html } = mailText(content, { recipient, installation, incidentId: 4012 });
     const context = await browser.newContext({ viewport: { width, height: 600 }, colorScheme });
     const page = await context.newPage();
     const requested: string[] = [];

@@ -20,6 +20,9 @@ RULES_OF_EVERY_POST = RULES.pop("every POST that accepts an Idempotency-Key")
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
+    # The tool follows links from deliveries that are about no monitor and no incident.
+    if None in (case.path_parameters or {}).values():
+        return False
     if isinstance(failure, RejectedPositiveData) and response.status_code == 422:
         codes = {error["code"] for error in response.json()["errors"]}
         return not codes <= {*RULES_OF_EVERY_POST, *RULES.get(operation_id(case), {})}
