@@ -6,7 +6,6 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { lengthOf } from '../support/length.ts';
-import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { slowest, startStopwatch } from '../support/stall.ts';
 import { wakeAll } from '../support/wake.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
@@ -18,22 +17,23 @@ import { queueAlerts } from './support/queue-alerts.ts';
 let postgres: PostgresServer;
 let deployment: Deployment;
 let service: RunningService;
-let mail: MailServer;
+/** Responds after a moment. */
+let webhook: WebServer;
 let target: WebServer;
 
 beforeAll(async () => {
-  [postgres, mail, target] = await Promise.all([createPostgres(), startMailServer(), startWebServer()]);
+  [postgres, target] = await Promise.all([createPostgres(), startWebServer()]);
+  webhook = await startWebServer({ script: (_, response) => void setTimeout(() => response.end(), 20) });
   deployment = await Deployment.create({
     DATABASE_URL: postgres.url,
     MIGRATE_DATABASE_URL: postgres.ownerUrl,
-    SMTP_URL: `smtp://${mail.host}`,
   });
   service = await deployment.serve();
 });
 afterAll(async () => {
   await deployment?.remove();
   await postgres?.remove();
-  await mail.close();
+  await webhook?.close();
   await target.close();
 });
 
@@ -71,10 +71,10 @@ guarantee(
     };
     const monitorId = await createMonitor();
     await expect.poll(() => target.requests.length, { timeout: 20_000 }).toBeGreaterThan(0);
-    const provider = await service.api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
+    const provider = await service.api.post('/api/providers', { json: { provider_type: 'webhook', webhook_url: webhook.url } });
     const load = startLoad(service.url, deployment.key, { perSecond: 100 });
     await asEngine((em) => queueAlerts(em, { monitorId, providerId: provider.body.data.id, count: alerts }));
-    await expect.poll(() => mail.mails.length, { timeout: 20_000 }).toBeGreaterThan(3);
+    await expect.poll(() => webhook.requests.length, { timeout: 20_000 }).toBeGreaterThan(3);
     await postgres.crash();
     released.resolve();
     target.script = respond;
@@ -94,8 +94,8 @@ guarantee(
     expect([ready.status, healthy.status]).toEqual([503, 200]);
     expect(Object.keys(outcome.statuses).toSorted()).toEqual(['200', '201', '401', '404', '422', '503']);
     expect(outcome.malformedErrors).toBe(0);
-    expect(new Set(mail.mails.map(({ parsed }) => parsed.messageId)).size).toBe(alerts);
-    expect(mail.mails.length).toBe(alerts);
+    expect(new Set(webhook.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(alerts);
+    expect(webhook.requests.length).toBe(alerts);
     const { body } = await service.api.get('/api/v1/websites');
     expect(body.meta.total).toBeGreaterThanOrEqual(outcome.created.length);
     return { elapsed: [recovery], measured: `${outcome.statuses[503]} × 503, ${alerts} of ${alerts} alerts sent once` };
