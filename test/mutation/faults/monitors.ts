@@ -490,8 +490,22 @@ export const monitorFaults: Fault[] = [
       find: '/[a-z]/.test(decoded) && /[A-Z]/.test(decoded) && ',
       replace: '',
     },
-    { title: 'redacting breaks the JSON of a line', find: '\\\\\\\\(?:u[0-9a-f]{4}|.)|', replace: '' },
-    { title: 'redacting breaks the percent-encoding of a path', find: '|${percent}[0-9a-f]{2}', replace: '' },
+    {
+      title: 'redacting breaks the JSON of a line',
+      find: 'const escapeOrRun = new RegExp(`\\\\\\\\(?:u[0-9a-f]{4}|.)|',
+      replace: 'const escapeOrRun = new RegExp(`',
+    },
+    {
+      title: 'redacting breaks the percent-encoding of a path',
+      find: '${character}+|${percent}[0-9a-f]{2}`',
+      replace: '${character}+`',
+    },
+    {
+      title: 'redacting a signature breaks the percent-encoding of a path',
+      find: '|${percent}[0-9a-f]{2}|[',
+      replace: '|[',
+      tests: ['test/telemetry/redact.test.ts'],
+    },
   ]),
   ...faultsIn({ file: 'src/monitoring/monitors/bulk.handlers.ts', tests: bulk }, [
     { title: 'a bulk change gives a monitor any number of tags', find: 'const maxTags = 20;', replace: 'const maxTags = 200;' },
