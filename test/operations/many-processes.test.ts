@@ -18,6 +18,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
   let deployment: Deployment;
   let target: WebServer;
   let mail: MailServer;
+  let webhook: WebServer;
   let services: [RunningService, RunningService];
   let workers: [RunningProcess, RunningProcess];
 
@@ -25,6 +26,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
     database = await createDatabase();
     target = await startWebServer();
     mail = await startMailServer();
+    webhook = await startWebServer();
     deployment = await Deployment.create({ DATABASE_URL: urlOf(database), REDIS_URL: redis, SMTP_URL: `smtp://${mail.host}` });
     const serve = () => deployment.serve({}, ['serve', '--no-engine']);
     services = [await serve(), await serve()];
@@ -33,6 +35,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
   afterAll(async () => {
     await deployment?.remove();
     await mail?.close();
+    await webhook?.close();
     await target?.close();
     await database?.close();
   });
@@ -57,7 +60,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
 
   test('when one of each is killed under load, no acknowledged write is lost, every monitor is checked, and every incident is alerted', async () => {
     const [, { api }] = services;
-    await createMonitors(api, target.url);
+    await createMonitors(api, target.url, webhook.url);
     const readMonitors = () =>
       database.asUser(1, (em) => em.execute<{ status: string; at: Date }[]>('select status, last_checked_at as at from monitors'));
     await vi.waitFor(async () => expect((await readMonitors()).map(({ status }) => status)).toEqual(Array(monitors).fill('up')), {
@@ -85,8 +88,7 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
 
     const incidents = () => database.asUser(1, (em) => em.execute<{ id: number }[]>('select id from incidents'));
     await vi.waitFor(async () => expect(await incidents()).toHaveLength(monitors), { timeout: 90_000, interval: 250 });
-    const alerted = () =>
-      new Set(mail.mails.filter(({ recipients }) => recipients[0] === 'ops@example.com').map(({ parsed }) => parsed.messageId));
+    const alerted = () => new Set(webhook.requests.map(({ headers }) => headers['webhook-id']));
     await vi.waitFor(() => expect(alerted().size).toBe(monitors), { timeout: 90_000 });
     for (const { status, at } of await readMonitors()) expect([status, new Date(at) > killedAt]).toEqual(['down', true]);
 
@@ -99,9 +101,9 @@ describe.runIf(process.env.TEST_DATABASE_URL && redis)('two serving processes an
   }, 180_000);
 });
 
-/** Creates monitors of the target that send alerts by e-mail. */
-async function createMonitors(api: ApiClient, url: string) {
-  const { body } = await api.post('/api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } });
+/** Creates monitors of the target that send alerts to a webhook. */
+async function createMonitors(api: ApiClient, url: string, webhook_url: string) {
+  const { body } = await api.post('/api/providers', { json: { provider_type: 'webhook', webhook_url } });
   for (let n = 1; n <= monitors; n++) {
     const monitor = await api.post('/api/monitors', { json: { friendly_name: `Shop ${n}`, url: `${url}/${n}`, interval: 30 } });
     await api.post(`/api/monitors/${monitor.body.data.id}/notifications`, { json: { provider_id: body.data.id } });

@@ -1,6 +1,5 @@
 import { expect, vi } from 'vitest';
 import { Deployment, type RunningService } from '../../faults/support/deployment.ts';
-import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import type { RunningProcess } from '../../support/process.ts';
 import { expectWithin, startStopwatch } from '../../support/stall.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -18,23 +17,23 @@ const eventually = <T>(check: () => T | Promise<T>) => vi.waitFor(check, { timeo
 export class FailoverTrial {
   readonly #cluster: PatroniCluster;
   readonly #target: WebServer;
-  readonly #mail: MailServer;
+  readonly #webhook: WebServer;
   readonly #deployment: Deployment;
   readonly #processes: RunningProcess[] = [];
   readonly #loads: AcknowledgedWrites[] = [];
   #failovers = 0;
 
-  private constructor(cluster: PatroniCluster, target: WebServer, mail: MailServer, deployment: Deployment) {
+  private constructor(cluster: PatroniCluster, target: WebServer, webhook: WebServer, deployment: Deployment) {
     this.#cluster = cluster;
     this.#target = target;
-    this.#mail = mail;
+    this.#webhook = webhook;
     this.#deployment = deployment;
   }
 
   static async create(routes: [Route, Route]): Promise<FailoverTrial> {
     const cluster = await PatroniCluster.create();
-    const [target, mail] = await Promise.all([startWebServer(), startMailServer()]);
-    const trial = new FailoverTrial(cluster, target, mail, await Deployment.create({ SMTP_URL: `smtp://${mail.host}` }));
+    const [target, webhook] = await Promise.all([startWebServer(), startWebServer()]);
+    const trial = new FailoverTrial(cluster, target, webhook, await Deployment.create({}));
     try {
       await trial.#start(routes);
       return trial;
@@ -93,7 +92,7 @@ export class FailoverTrial {
     const primary = await this.#cluster.waitForPrimary();
     const alerts = () => primary.query(`select status, count(*)::int as count from alerts group by 1`, 'sitekeeper');
     await eventually(async () => expect(await alerts()).toEqual([{ status: 'sent', count: 2 * monitors * this.#failovers }]));
-    expect(new Set(this.#mail.mails.map(({ parsed }) => parsed.messageId)).size).toBe(2 * monitors * this.#failovers);
+    expect(new Set(this.#webhook.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(2 * monitors * this.#failovers);
 
     const acknowledged = this.#loads.flatMap(({ isUpdated }) => [...isUpdated]);
     const websites = await readWebsites(primary);
@@ -106,13 +105,13 @@ export class FailoverTrial {
     const statuses = this.#loads.map((load) => load.statuses);
     for (const found of statuses) expect(Object.keys(found).toSorted()).toEqual(['200', '201', '503']);
     expect(this.#processes.map(({ child }) => child.exitCode ?? child.signalCode)).toEqual(this.#processes.map(() => null));
-    return `${acknowledged.length} acknowledged creations, ${stored.size} stored, responses: ${JSON.stringify(statuses)}, ${this.#mail.mails.length} mails`;
+    return `${acknowledged.length} acknowledged creations, ${stored.size} stored, responses: ${JSON.stringify(statuses)}, ${this.#webhook.requests.length} messages`;
   }
 
   async remove() {
     await Promise.all(this.#loads.map((load) => load.stop()));
     await this.#deployment.remove();
-    await this.#mail.close();
+    await this.#webhook.close();
     await this.#target.close();
     await this.#cluster.remove();
   }
@@ -136,7 +135,7 @@ export class FailoverTrial {
 
   async #createMonitors(service: RunningService | undefined) {
     const post = async (path: string, json: object) => (await service?.api.post(path, { json }))?.body.data;
-    const provider = await post('/api/providers', { provider_type: 'email', recipient_email: 'ops@example.com' });
+    const provider = await post('/api/providers', { provider_type: 'webhook', webhook_url: this.#webhook.url });
     for (let n = 1; n <= monitors; n++) {
       const monitor = await post('/api/monitors', { friendly_name: `Shop ${n}`, url: `${this.#target.url}/${n}`, interval: 86_400 });
       await post(`/api/monitors/${monitor.id}/notifications`, { provider_id: provider.id });
