@@ -96,7 +96,8 @@ test('each alert is a message of its own, and is logged as sent', async () => {
   await waitForRequests(12);
   expect(new Set(requests().map(idOf)).size).toBe(12);
   for (const request of requests()) expect(verified(request)).toMatchObject({ type: 'monitor.down' });
-  await expect.poll(async () => (await deliveries()).filter(({ status }: { status: string }) => status === 'sent').length).toBe(12);
+  const countSent = async () => (await deliveries()).filter(({ status }: { status: string }) => status === 'sent').length;
+  await expect.poll(countSent, { timeout: 15_000 }).toBe(12);
 });
 
 test('retries and a redelivery have the same webhook-id and body, and each attempt has its own time and signature', async () => {
