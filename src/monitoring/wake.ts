@@ -15,8 +15,15 @@ export const wakeEngine = notify('engine');
 /** Wakes the dispatchers of all processes when the transaction commits. It belongs to every transaction that queues an alert. */
 export const wakeDispatcher = notify('dispatcher');
 
+/** Does so as a part of a statement. */
+export const notifyDispatcher = notification('dispatcher');
+
 function notify(loop: LoopName) {
-  return prepare(() => tables().selectNoFrom(sql`pg_notify(${sql.lit(channel)}, ${sql.lit(loop)})`.as('notified')));
+  return prepare(() => tables().selectNoFrom(notification(loop).as('notified')));
+}
+
+function notification(loop: LoopName) {
+  return sql`pg_notify(${sql.lit(channel)}, ${sql.lit(loop)})`;
 }
 
 /** One connection listens for both. Notifications may be lost while it is disconnected, so both are woken when it is back. */

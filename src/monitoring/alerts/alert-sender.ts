@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Database } from '../../db/database.ts';
-import { prepareSelect } from '../../db/rows.ts';
 import type { Query } from '../../db/statement.ts';
 import { RetryLaterError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -12,16 +11,13 @@ import { type Channels, channelOf } from '../channels/registry.ts';
 import { contentOf } from '../messages/content.ts';
 import type { StoredEvent } from '../messages/event.ts';
 import { groupContent, maxListed } from '../messages/group-content.ts';
-import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
+import type { Provider } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
 import { signingOf } from '../providers/signing-secret.ts';
-import { unwantedReason } from '../recipients/unwanted.ts';
+import { type Admission, admit } from './admission.ts';
 import type { LeasedAlert } from './due-alerts.ts';
-import { beginAttempt, endCanceledLeases, leasesOf, lockLeased, markEnded, markSent, postpone, selectEvents } from './leases.ts';
+import { beginAttempt, leasesOf, markEnded, markSent, postpone, selectEvents } from './leases.ts';
 import { groupIdOf, messageIdOf, readInstallationId, topicOf } from './message-id.ts';
-import { countMessage, type ReachedLimit } from './message-limits.ts';
-import { isNotice, queueSuppressedNotice } from './notices.ts';
-import { canceledError } from './outbox.ts';
 import { hasFailed, pauseSeconds, recordFailure, recordSuccess, retryNow } from './provider-state.ts';
 
 export interface SenderDeps {
@@ -34,31 +30,24 @@ export interface SenderDeps {
   isStopped(): boolean;
 }
 
-/** Alerts of one message. */
-interface Batch {
+/** A message whose attempt begins. */
+interface Attempt {
   alerts: LeasedAlert[];
   provider: Provider;
-}
-
-/** A message whose attempt begins. */
-interface Attempt extends Batch {
   channel: Channel;
   message: Message;
   /** When it begins. */
   at: Date;
 }
 
-/** A message that is not sent: a limit is reached, or the recipient does not want it yet. */
-interface Suppressed extends Batch {
-  suppressedBy: ReachedLimit | 'recipient';
+interface Begun {
+  admission: Admission;
+  attempt?: Attempt;
 }
 
 export const outcomes = ['sent', 'retried', 'misconfigured', 'failed', 'suppressed'] as const;
 const retryMs = 250;
-const giveUpSeconds = 24 * 3600;
 const maxDelaySeconds = 15 * 60;
-
-const selectProvider = prepareSelect(ProviderEntity);
 
 /** Sends leased alerts and records what has become of them. */
 export class AlertSender {
@@ -71,12 +60,11 @@ export class AlertSender {
 
   /** Sends one message about these alerts of a provider. Returns whether the provider takes another one at once. */
   async send(alerts: LeasedAlert[], onAttempt: () => void): Promise<boolean> {
-    const attempt = await this.#withDatabase((query) => this.#admit(query, alerts));
+    const begun = await this.#withDatabase((query) => this.#admit(query, alerts));
+    if (!begun) return false;
+    this.#reportDropped(begun.admission);
+    const { attempt } = begun;
     if (!attempt || this.#deps.isStopped()) return true;
-    if ('suppressedBy' in attempt) {
-      this.#reportSuppressed(attempt);
-      return true;
-    }
     onAttempt();
     const { provider } = attempt;
     const attributes = { 'sitekeeper.alert_id': attempt.alerts[0]?.id, 'sitekeeper.alerts': attempt.alerts.length };
@@ -88,34 +76,18 @@ export class AlertSender {
     });
   }
 
-  /** Begins an attempt, unless the alerts were deleted or canceled, are leased to another process, or exceed a limit. */
-  async #admit(query: Query, leased: LeasedAlert[]): Promise<Attempt | Suppressed | undefined> {
-    const [{ providerId, userId, channel: type }] = leased as [LeasedAlert];
+  /** Decides which of the alerts are sent, and begins the attempt. */
+  async #admit(query: Query, leased: LeasedAlert[]): Promise<Begun | undefined> {
     this.#installationId ||= await readInstallationId(query);
-    const [[provider], held] = await query(selectProvider({ id: providerId }), lockLeased(leasesOf(leased)));
-    const [locked, gone] = split(leased, ({ id }) => held.some((row) => row.id === id));
-    const [canceled, alerts] = split(locked, ({ endsCanceledAlert }) => endsCanceledAlert);
-    if (gone.length > 0) await query(endCanceledLeases(leasesOf(gone)));
-    if (canceled.length > 0) await query(markEnded({ ...leasesOf(canceled), status: 'suppressed', reason: canceledError }));
-    if (!provider || !held[0] || alerts.length === 0) return undefined;
-    const unwanted = await unwantedReason(query, provider, alerts);
-    if (unwanted !== undefined) {
-      await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: unwanted }));
-      return { alerts, provider, suppressedBy: 'recipient' };
-    }
-    const channel = channelOf(this.#deps.channels, type);
-    const isExempt = alerts.some(({ endsSentAlert, kind }) => endsSentAlert || isNotice(kind));
-    const isCounted = alerts.some((alert) => alert.isCounted);
-    const reached = isCounted ? undefined : await countMessage(query, { userId, providerId, channel, isExempt });
-    if (reached) {
-      await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit of ${reached.limit} is reached` }));
-      await queueSuppressedNotice(query, provider, reached, held[0].now);
-      return { alerts, provider, suppressedBy: reached };
-    }
+    const channel = channelOf(this.#deps.channels, (leased[0] as LeasedAlert).channel);
+    const admission = await admit(query, leased, channel);
+    if (!admission) return undefined;
+    const { provider, admitted: alerts, now: at } = admission;
+    if (alerts.length === 0) return { admission };
     const described = alerts.slice(0, maxListed).map(({ id }) => id);
     const [, rows] = await query(beginAttempt(leasesOf(alerts)), selectEvents({ ids: described }));
     const events = new Map(rows.map(({ id, event }) => [id, event]));
-    return { alerts, provider, channel, message: this.#messageAbout(alerts, events), at: held[0].now };
+    return { admission, attempt: { alerts, provider, channel, message: this.#messageAbout(alerts, events), at } };
   }
 
   #messageAbout(alerts: LeasedAlert[], events: ReadonlyMap<number, StoredEvent>): Message {
@@ -155,7 +127,7 @@ export class AlertSender {
 
   async #recordFailure({ alerts, provider }: Attempt, { error }: { error: unknown }): Promise<boolean> {
     const { permanent, retryAfterSeconds, settings, reason } = describe(error);
-    const [lost, kept] = split(alerts, ({ ageSeconds }) => permanent || ageSeconds > giveUpSeconds);
+    const [lost, kept] = permanent ? [alerts, []] : [[], alerts];
     const details = { err: error instanceof DeliveryFailed ? undefined : error, alert_id: alerts[0]?.id, alerts: alerts.length, reason };
     const { log } = this.#deps;
     if (settings.length > 0) log.error({ ...details, settings }, 'Alerts cannot be delivered until these settings are corrected');
@@ -174,11 +146,14 @@ export class AlertSender {
     return permanent;
   }
 
-  #reportSuppressed({ alerts, provider, suppressedBy }: Suppressed) {
-    this.#count(alerts, provider, 'suppressed');
-    if (suppressedBy === 'recipient') return;
-    const details = { alert_id: alerts[0]?.id, alerts: alerts.length, user_id: provider.userId, provider_id: provider.id };
-    this.#deps.log.warn({ ...details, limit: suppressedBy.limit }, 'Alert suppressed by a limit');
+  #reportDropped({ provider, expired, suppressed, limit }: Admission) {
+    this.#count(expired, provider, 'failed');
+    this.#count(suppressed, provider, 'suppressed');
+    const details = { user_id: provider.userId, provider_id: provider.id };
+    const { log } = this.#deps;
+    if (expired[0]) log.warn({ alert_id: expired[0].id, alerts: expired.length, ...details }, 'Alert not sent within 24 hours');
+    if (suppressed[0])
+      log.warn({ alert_id: suppressed[0].id, alerts: suppressed.length, ...details, limit }, 'Alert suppressed by a limit');
   }
 
   #count({ length }: LeasedAlert[], { providerType }: Provider, outcome: (typeof outcomes)[number]) {
@@ -197,11 +172,6 @@ export class AlertSender {
       }
     }
   }
-}
-
-/** Splits a list into the items that meet a condition, and the others. */
-function split<T>(items: readonly T[], condition: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(condition), items.filter((item) => !condition(item))];
 }
 
 /** Says what the user and the operator may know about an error. */

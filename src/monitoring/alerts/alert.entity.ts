@@ -28,6 +28,8 @@ export const AlertEntity = defineEntity({
     /** From when on it is to be sent: later than its creation if it has a delay, or is sent again because the user asks for that. */
     queuedAt: p.datetime(3).defaultRaw('app_now()'),
     doneAt: p.datetime(3).nullable(),
+    /** When it was delivered for the first time. It may be queued again since. */
+    firstSentAt: p.datetime(3).nullable(),
     /** When it was counted toward the limits of messages. A retry is not counted again. */
     countedAt: p.datetime(3).nullable(),
   },

@@ -38,8 +38,10 @@ const selectDelivery = prepare(({ id }: { id: number }) => selectLogged().where(
 const queueAgain = prepare(({ id }: { id: number }) =>
   db
     .updateTable('alerts')
-    .set({ status: sql.lit('queued'), queued_at: now, next_attempt_at: now, attempts: sql.lit(0) })
-    .set({ lease_token: null, counted_at: null, done_at: null })
+    // One that still waits is sent now, and stays what it is.
+    .set({ queued_at: sql`case when status = 'queued' then least(queued_at, ${now}) else ${now} end` })
+    .set({ status: sql.lit('queued'), next_attempt_at: now, attempts: sql.lit(0) })
+    .set({ lease_token: null, counted_at: null, done_at: null, last_error: null })
     .where('id', '=', id)
     // A link has limits of its own.
     .where('kind', '<>', sql.lit('recipient.confirmation'))

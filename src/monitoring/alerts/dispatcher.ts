@@ -33,6 +33,8 @@ export class Dispatcher {
   readonly #leased = new Map<LeasedAlert, boolean>();
   /** The user after whom the next iteration looks for due alerts. */
   #afterUserId = 0;
+  /** The user after whom it looks for reminders. */
+  #remindAfterUserId = 0;
   readonly #loop = new Loop(() => this.#iterate());
 
   constructor(deps: DispatcherDeps) {
@@ -70,9 +72,9 @@ export class Dispatcher {
   async #iterate(): Promise<Pause> {
     const request = { busyProviders: [...this.#sending.keys()], afterUserId: this.#afterUserId };
     try {
-      const { failing, hasMoreReminders, leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
+      const { failing, reminders, leased, continueAfter, nextAttempt } = await this.#transaction(async (query) => {
         const failing = await queueFailingNotices(query);
-        const hasMoreReminders = await queueReminders(query);
+        const reminders = await queueReminders(query, this.#remindAfterUserId);
         const { providers, continueAfter } = await findWaitingProviders(query, request);
         const chosen = chooseProviders(providers, [...this.#sending.values()]);
         const leased = await leaseAlerts(
@@ -80,17 +82,18 @@ export class Dispatcher {
           chosen.map((provider) => ({ ...provider, limit: alertsPerLease[this.#channelOf(provider).audience] })),
         );
         const [[nextAttempt]] = await query(selectNextAttempt({}));
-        return { failing, hasMoreReminders, leased, continueAfter, nextAttempt };
+        return { failing, reminders, leased, continueAfter, nextAttempt };
       });
       this.#report(failing);
       this.#afterUserId = continueAfter;
+      this.#remindAfterUserId = reminders.continueAfter;
       for (const alert of leased) this.#leased.set(alert, false);
       for (const [providerId, alerts] of Map.groupBy(leased, (alert) => alert.providerId)) {
         const [{ userId, channel }] = alerts as [LeasedAlert];
         const work = this.#sendInOrder(alerts).finally(() => this.#release(providerId));
         this.#sending.set(providerId, { userId, channel, work });
       }
-      const hasVisitedAll = request.afterUserId === 0 && continueAfter === 0 && !hasMoreReminders;
+      const hasVisitedAll = request.afterUserId === 0 && continueAfter === 0 && !reminders.hasMore && failing.length === 0;
       const { maxSleepMs = defaultMaxSleepMs } = this.#deps;
       return { minMs, maxMs: hasVisitedAll ? Math.min(maxSleepMs, msUntilDue(nextAttempt?.seconds ?? undefined)) : minMs };
     } catch (error) {

@@ -3,13 +3,15 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
+import { typesWithIncidents } from '../channels/registry.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { EventType } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
+import { endsAlert, resetReason } from './cancel-alerts.ts';
+import { wasDelivered } from './delivered.ts';
 import { type Lease, leaseEnd } from './leases.ts';
-import { canceledError, endsAlert } from './outbox.ts';
 
 /** The number of users that are visited at most to find providers. */
 const maxVisited = 1000;
@@ -138,8 +140,10 @@ export interface LeasedAlert extends WaitingProvider, Lease {
   isCounted: boolean;
   /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
   endsSentAlert: boolean;
-  /** Whether it is the recovery of an incident whose down alert was canceled, and certainly not sent, to the same provider. */
-  endsCanceledAlert: boolean;
+  /** Whether it is queued again, because the user asks for that. */
+  isRepeated: boolean;
+  /** Why there is no point in sending it, if so. */
+  pointlessReason: string | null;
   /** The down alert that was sent about the same incident to the same provider. */
   downId: number | null;
   downCreatedAt: Date | null;
@@ -147,10 +151,27 @@ export interface LeasedAlert extends WaitingProvider, Lease {
 
 /** Later messages about the incident continue this one. */
 const sentDownAlert = sql`from alerts as down where down.user_id = a.user_id and down.incident_id = a.incident_id
-  and down.provider_id = a.provider_id and down.kind = 'monitor.down' and down.status = 'sent' and down.id < a.id`;
+  and down.provider_id = a.provider_id and down.kind = 'monitor.down' and ${wasDelivered('down')} and down.id < a.id`;
 
 /** A user who has an alert sent again gets it whatever has become of the one before, but not beyond a limit. */
 const isRepeated = sql<boolean>`(a.queued_at > a.created_at)`;
+
+/**
+ * Whether alert `a` is the recovery of an incident whose down alert was canceled, and certainly not sent, to the same provider. If that
+ * is still leased, the process may have died during an attempt.
+ */
+const endsCanceledAlert = endsAlert(
+  sql`down.status = 'suppressed' and down.last_error = ${resetReason} and down.first_sent_at is null
+    and (down.lease_token is null or down.counted_at is null)`,
+);
+
+/** What is over must not be opened again, where nothing would end it. */
+const overReason = sql<string | null>`case when due.channel not in (${sql.join(typesWithIncidents.map((type) => sql.lit(type)))}) then null
+  when ${isRepeated} and a.kind in ('monitor.down', 'monitor.reminder') and exists (select from incidents as i
+    where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is not null) then 'not sent: the incident is resolved'
+  when a.kind = 'monitor.tls_expiring' and exists (select from alerts as later where later.user_id = a.user_id
+    and later.monitor_id = a.monitor_id and later.provider_id = a.provider_id and later.id > a.id
+    and later.kind = 'monitor.tls_renewed') then 'not sent: the monitor has a new certificate' end`;
 
 const leaseDue = prepare((given: { providers: string; limit: number }) =>
   db
@@ -187,11 +208,11 @@ const leaseDue = prepare((given: { providers: string; limit: number }) =>
       sql<number>`extract(epoch from ${now} - a.queued_at)::float8`.as('ageSeconds'),
       sql<number>`a.lease_token`.as('token'),
       sql<boolean>`a.counted_at is not null`.as('isCounted'),
-      sql<boolean>`(not ${isRepeated} and ${endsAlert(sql`down.status = 'sent'`)})`.as('endsSentAlert'),
-      // If it is still leased, the process may have died during an attempt.
-      sql<boolean>`(not ${isRepeated} and ${endsAlert(
-        sql`down.status = 'suppressed' and down.last_error = ${canceledError} and (down.lease_token is null or down.counted_at is null)`,
-      )})`.as('endsCanceledAlert'),
+      sql<boolean>`(not ${isRepeated} and ${endsAlert(wasDelivered('down'))})`.as('endsSentAlert'),
+      sql<boolean>`${isRepeated}`.as('isRepeated'),
+      sql<string | null>`case when not ${isRepeated} and ${endsCanceledAlert} then ${resetReason} else ${overReason} end`.as(
+        'pointlessReason',
+      ),
       sql<number | null>`(select down.id ${sentDownAlert})`.as('downId'),
       sql<Date | null>`(select down.created_at ${sentDownAlert})`.as('downCreatedAt'),
     ]),

@@ -67,7 +67,14 @@ export const selectEvents = prepare(({ ids }: { ids: number[] }) =>
     .where('id', '=', sql<number>`any (${ids}::bigint[])`),
 );
 
-export const markSent = prepare((leases: Leases) => updateLeased(leases).set({ status: sql.lit('sent'), done_at: now, last_error: null }));
+export const markSent = prepare((leases: Leases) =>
+  updateLeased(leases).set({
+    status: sql.lit('sent'),
+    done_at: now,
+    first_sent_at: sql`coalesce(first_sent_at, ${now})`,
+    last_error: null,
+  }),
+);
 
 /** An alert that was canceled during the attempt keeps the reason. */
 const failedBecause = (reason: string) => sql<string | null>`case when status = 'queued' then ${reason} else last_error end`;
@@ -79,6 +86,16 @@ export const markEnded = prepare((given: Leases & { status: 'failed' | 'suppress
     done_at: now,
     lease_token: null,
     last_error: failedBecause(given.reason),
+  }),
+);
+
+/** Ends alerts that are too old. They keep the reason of the last attempt. */
+export const markExpired = prepare((leases: Leases) =>
+  updateLeased(leases).set({
+    status: sql.lit('failed'),
+    done_at: now,
+    lease_token: null,
+    last_error: sql`coalesce(last_error, 'not sent within 24 hours')`,
   }),
 );
 

@@ -8,9 +8,12 @@ import type { Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import { markAsTold, type ReachedLimit } from './message-limits.ts';
+import { failuresOfProvider } from './provider-state.ts';
 
-/** How many other providers are told that one fails: those that got a message last. */
+/** How many other providers are told that one fails: those with the newest messages. */
 const maxTold = 5;
+/** How many failing providers are looked at in one transaction. */
+const maxFailing = 20;
 
 interface Notice {
   userId: number;
@@ -28,7 +31,10 @@ const insertNotices = prepare((given: { notices: string }) =>
     .expression(
       db
         .selectFrom(jsonRows(given.notices, 'n', { userId: 'bigint', providerId: 'bigint', event: 'jsonb' }))
-        .select(['n.userId', 'n.providerId', sql<EventType>`n.event ->> 'type'`.as('kind'), sql<StoredEvent>`n.event`.as('payload')]),
+        // A provider can be deleted meanwhile.
+        .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'n.userId').onRef('p.id', '=', 'n.providerId'))
+        .select(['p.user_id', 'p.id', sql<EventType>`n.event ->> 'type'`.as('kind'), sql<StoredEvent>`n.event`.as('payload')])
+        .forKeyShare('p'),
     ),
 );
 
@@ -37,13 +43,23 @@ async function queueNotices(query: Query, notices: Notice[]): Promise<void> {
   if (notices.length > 0) await query(insertNotices({ notices: JSON.stringify(notices) }));
 }
 
+/** One message that the receiver does not accept is no failing provider. Another process may look for them at the same time. */
 const claimFailing = prepare(() =>
   db
     .updateTable('providers as p')
     .set({ failing_told_at: now })
-    .where('p.failing_since', '<=', sql<Date>`${now} - interval '1 hour'`)
-    .where('p.failing_told_at', 'is', null)
-    .where(sql<boolean>`not ${isSuspended('p.user_id')}`)
+    .where('p.id', 'in', ({ selectFrom }) =>
+      selectFrom('providers as f')
+        .select('f.id')
+        .where('f.failing_since', '<=', sql<Date>`${now} - interval '1 hour'`)
+        .where('f.failing_told_at', 'is', null)
+        .where('f.failed_attempts', '>=', sql.lit(failuresOfProvider))
+        .where(sql<boolean>`not ${isSuspended('f.user_id')}`)
+        .orderBy('f.failing_since')
+        .limit(sql.lit(maxFailing))
+        .forUpdate()
+        .skipLocked(),
+    )
     .returning([
       'p.id',
       'p.user_id as userId',
@@ -55,7 +71,7 @@ const claimFailing = prepare(() =>
     .returning(now.as('now')),
 );
 
-/** The providers of these users that work, with the time of their last message. */
+/** The providers of these users that work, those with the newest messages first. */
 const selectWorking = prepare(({ userIds }: { userIds: number[] }) =>
   db
     .selectFrom('providers as p')
@@ -63,9 +79,7 @@ const selectWorking = prepare(({ userIds }: { userIds: number[] }) =>
     .where('p.user_id', '=', sql<number>`any (${userIds}::bigint[])`)
     .where('p.failing_since', 'is', null)
     .where('p.recipient_unconfirmed', '=', false)
-    .orderBy(
-      sql`(select max(a.done_at) from alerts as a where a.user_id = p.user_id and a.provider_id = p.id and a.status = 'sent') desc nulls last, p.id`,
-    ),
+    .orderBy(sql`(select max(a.id) from alerts as a where a.user_id = p.user_id and a.provider_id = p.id) desc nulls last, p.id`),
 );
 
 export interface FailingProvider {
@@ -118,7 +132,7 @@ export async function queueSuppressedNotice(
   await queueNotices(query, [{ userId, providerId, event }]);
 }
 
-/** Whether an event is about the delivery of alerts. Such a message is sent even if a limit is reached: each has limits of its own. */
-export function isNotice(type: EventType): boolean {
-  return type === 'provider.failing' || type === 'alerts.suppressed' || type === 'recipient.confirmation';
+/** Whether messages about an event are sent even if a limit is reached, because they have limits of their own. */
+export function isLimitedOtherwise(type: EventType): boolean {
+  return type === 'alerts.suppressed' || type === 'recipient.confirmation';
 }

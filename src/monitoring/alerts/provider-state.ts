@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { prepare } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -10,7 +10,7 @@ const burst = { messages: 5, seconds: 30, collectSeconds: 5 };
 /** A provider that fails is tried at least once a minute, because a new alert should not wait for the pauses of old ones. */
 const maxPauseSeconds = 60;
 /** After so many failures in a row it is the provider that fails, and not a message that the receiver does not like. */
-const failuresOfProvider = 3;
+export const failuresOfProvider = 3;
 
 const db = tables<typeof ProviderEntity | typeof AlertEntity>();
 const now = sql<Date>`app_now()`;
@@ -67,10 +67,21 @@ export const recordFailedTest = prepare((given: { id: number; reason: string }) 
   db.updateTable('providers').set({ last_delivery_error: given.reason }).where('id', '=', given.id),
 );
 
-/** Ends the pause of a provider: its settings have changed, or a test was accepted. */
-export const endPause = prepare(({ id }: { id: number }) =>
-  db.updateTable('providers').set({ next_message_at: null }).where('id', '=', id).where('next_message_at', 'is not', null),
+/** Selects until when a provider gets no message. */
+export const selectPause = prepare(({ id }: { id: number }) =>
+  db.selectFrom('providers').select('next_message_at as until').where('id', '=', id).where('next_message_at', '>', now),
 );
+
+/** Forgets the failures of a provider if its settings have changed. The last error stays until a message is accepted. */
+export function forgetFailuresIf(changed: RawBuilder<boolean>) {
+  const unlessChanged = (column: string) => sql<null>`case when not ${changed} then ${sql.ref(column)} end`;
+  return {
+    next_message_at: unlessChanged('next_message_at'),
+    failing_since: unlessChanged('failing_since'),
+    failing_told_at: unlessChanged('failing_told_at'),
+    failed_attempts: sql<number>`case when ${changed} then 0 else failed_attempts end`,
+  };
+}
 
 /** How long a provider gets no message after a failure: as long as it asked for, or longer with every failure in a row. */
 export function pauseSeconds(failedAttempts: number, requestedSeconds = 0): number {
@@ -82,15 +93,26 @@ export function hasFailed({ failedAttempts }: { failedAttempts: number }): boole
   return failedAttempts >= failuresOfProvider;
 }
 
+/** How many alerts become due at once. The others keep the time of their next attempt. */
+const maxRetriedNow = 1000;
+
 /** Makes the alerts due that wait because their provider has failed. */
 export const retryNow = prepare(({ userId, providerId }: { userId: number; providerId: number }) =>
   db
     .updateTable('alerts')
     .set({ next_attempt_at: now })
-    .where('user_id', '=', userId)
-    .where('provider_id', '=', providerId)
-    .where('status', '=', sql.lit('queued'))
-    .where('next_attempt_at', '>', now)
-    .where('attempts', '>', sql.lit(0))
+    .where('id', 'in', ({ selectFrom }) =>
+      selectFrom('alerts as a')
+        .select('a.id')
+        .where('a.user_id', '=', userId)
+        .where('a.provider_id', '=', providerId)
+        .where('a.status', '=', sql.lit('queued'))
+        .where('a.next_attempt_at', '>', now)
+        .where('a.attempts', '>', sql.lit(0))
+        .where('a.lease_token', 'is', null)
+        .orderBy('a.next_attempt_at')
+        .limit(sql.lit(maxRetriedNow)),
+    )
+    // Another process may have leased it meanwhile.
     .where('lease_token', 'is', null),
 );

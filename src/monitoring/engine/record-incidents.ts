@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { prepare, type Query } from '../../db/statement.ts';
 import { columnsOf, tables } from '../../db/tables.ts';
 import { incidentEvents } from '../alerts/alert-events.ts';
-import { cancelDelayed, queueAlerts } from '../alerts/outbox.ts';
-import { cancelReminders, firstReminderAt } from '../alerts/reminders.ts';
+import { cancelAlertsOf } from '../alerts/cancel-alerts.ts';
+import { queueAlerts } from '../alerts/outbox.ts';
+import { firstReminderAt } from '../alerts/reminders.ts';
 import { type Incident, IncidentEntity } from '../incidents/incident.entity.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 
@@ -20,7 +21,7 @@ const insertIncidents = prepare(({ monitorIds }: { monitorIds: number[] }) =>
       db
         .selectFrom('monitors')
         .select(['user_id', 'id', 'first_failed_at', 'first_cause', 'first_status_code'])
-        .select(firstReminderAt('monitors.id').as('remind_at'))
+        .select(firstReminderAt('monitors').as('remind_at'))
         .where('id', '=', anyOf(monitorIds)),
     )
     .onConflict((conflict) => conflict.columns(['user_id', 'monitor_id']).where('resolved_at', 'is', null).doNothing())
@@ -52,7 +53,7 @@ export async function resolveIncidents(query: Query, monitorIds: number[]): Prom
   if (monitorIds.length === 0) return 0;
   const [resolved] = await query(updateIncidents({ monitorIds }));
   if (resolved.length === 0) return 0;
-  const incidentIds = resolved.map(({ id }) => id);
-  await query(cancelDelayed({ incidentIds }), cancelReminders({ incidentIds, reason: 'not sent: the incident is resolved' }));
+  const ended = { userIds: resolved.map(({ userId }) => userId), incidentIds: resolved.map(({ id }) => id) };
+  await query(...cancelAlertsOf(ended, 'resolved'));
   return queueAlerts(query, await incidentEvents(query, 'monitor.recovered', resolved));
 }

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import { renewalEvents, tlsEvents } from '../alerts/alert-events.ts';
-import { queueAlerts, queueRenewals } from '../alerts/outbox.ts';
+import { queueRenewals } from '../alerts/ends.ts';
+import { queueAlerts } from '../alerts/outbox.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 
 /** The second warning is the last one. */

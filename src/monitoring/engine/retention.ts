@@ -1,26 +1,30 @@
 import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Deletion } from '../../db/retention.ts';
-import { prepare } from '../../db/statement.ts';
+import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { AlertEntity } from '../alerts/alert.entity.ts';
 import type { MessageCountEntity } from '../alerts/message-count.entity.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import type { ProviderEntity } from '../providers/provider.entity.ts';
 import type { CheckHourEntity } from './check-hour.entity.ts';
 
 /** The API lists the incidents of a year, so they are stored for at least 400 days, regardless of RETENTION_DAYS. */
 const minIncidentDays = 400;
 /** The longest period in which messages are counted is a day. */
 const messageCountDays = 2;
-/** The log of deliveries has a month. */
+/** The log of deliveries has a month, and so many alerts of each provider. */
 const maxAlertDays = 30;
+const maxAlertsPerProvider = 10_000;
 const batchSize = sql.lit(5000);
 
 interface Age {
   days: number;
 }
 
-const db = tables<typeof CheckHourEntity | typeof AlertEntity | typeof IncidentEntity | typeof MessageCountEntity>();
+const db = tables<
+  typeof CheckHourEntity | typeof AlertEntity | typeof IncidentEntity | typeof MessageCountEntity | typeof ProviderEntity
+>();
 const daysAgo = (days: number) => sql<Date>`app_now() - ${days}::integer * interval '1 day'`;
 
 const deleteCheckHours = prepare(({ days }: Age) => {
@@ -31,27 +35,38 @@ const deleteCheckHours = prepare(({ days }: Age) => {
     .returning('user_id');
 });
 
+/** What was said first about an open incident is needed until it is resolved. */
+const isDeletable = sql<boolean>`(a.status <> 'queued' and (a.kind = 'monitor.reminder' or not exists (select from incidents as i
+  where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is null)))`;
+
 const deleteAlerts = prepare(({ days }: Age) => {
-  // What was said first about an open incident is needed until it is resolved.
-  const old = db
-    .selectFrom('alerts')
-    .select('id')
-    .where('status', '<>', sql.lit('queued'))
-    .where('done_at', '<', daysAgo(days))
-    .where(({ or, not, exists, selectFrom }) =>
-      or([
-        sql<boolean>`kind = 'monitor.reminder'`,
-        not(
-          exists(
-            selectFrom('incidents')
-              .select(sql.lit(1).as('found'))
-              .whereRef('incidents.id', '=', 'alerts.incident_id')
-              .where('incidents.resolved_at', 'is', null),
-          ),
-        ),
-      ]),
-    );
-  return db.deleteFrom('alerts').where('id', 'in', old.limit(batchSize)).returning('user_id');
+  const old = db.selectFrom('alerts as a').select('a.id').where('a.status', '<>', sql.lit('queued')).where('a.done_at', '<', daysAgo(days));
+  return db.deleteFrom('alerts').where('id', 'in', old.where(isDeletable).limit(batchSize)).returning('user_id');
+});
+
+const deleteExcessAlerts = prepare(({ maximum }: { maximum: number }) => {
+  const excess = db
+    .selectFrom('providers as p')
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('alerts as a')
+          .select('a.id')
+          .whereRef('a.user_id', '=', 'p.user_id')
+          .whereRef('a.provider_id', '=', 'p.id')
+          .orderBy('a.id', 'desc')
+          .offset(maximum)
+          .limit(sql.lit(1))
+          .as('newest'),
+      (join) => join.onTrue(),
+    )
+    .innerJoin('alerts as a', (join) =>
+      join.onRef('a.user_id', '=', 'p.user_id').onRef('a.provider_id', '=', 'p.id').onRef('a.id', '<=', 'newest.id'),
+    )
+    .select('a.id')
+    .where(isDeletable)
+    .limit(batchSize);
+  return db.deleteFrom('alerts').where('id', 'in', excess).returning('user_id');
 });
 
 const deleteIncidents = prepare(({ days }: Age) => {
@@ -71,14 +86,15 @@ const deleteMessageCounts = prepare(({ days }: Age) => {
 
 /** The deletions of old statistics, alerts, incidents and message counts. */
 export function monitoringDeletions(database: Database, retentionDays: number): Deletion[] {
-  const deletion = (rows: string, deleteOlder: typeof deleteAlerts, days: number): Deletion => ({
+  const deletion = (rows: string, statement: Statement): Deletion => ({
     rows,
-    deleteBatch: async () => (await database.engineTransaction((query) => query(deleteOlder({ days }))))[0].length,
+    deleteBatch: async () => (await database.engineTransaction((query) => query(statement)))[0].length,
   });
   return [
-    deletion('old statistics', deleteCheckHours, retentionDays),
-    deletion('old alerts', deleteAlerts, Math.min(retentionDays, maxAlertDays)),
-    deletion('old incidents', deleteIncidents, Math.max(retentionDays, minIncidentDays)),
-    deletion('old message counts', deleteMessageCounts, messageCountDays),
+    deletion('old statistics', deleteCheckHours({ days: retentionDays })),
+    deletion('old alerts', deleteAlerts({ days: Math.min(retentionDays, maxAlertDays) })),
+    deletion('alerts of busy providers', deleteExcessAlerts({ maximum: maxAlertsPerProvider })),
+    deletion('old incidents', deleteIncidents({ days: Math.max(retentionDays, minIncidentDays) })),
+    deletion('old message counts', deleteMessageCounts({ days: messageCountDays })),
   ];
 }

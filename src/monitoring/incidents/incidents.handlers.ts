@@ -7,7 +7,7 @@ import type { UserDatabase } from '../../db/user-database.ts';
 import { NotFound, ProblemError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
-import { cancelReminders } from '../alerts/reminders.ts';
+import { cancelAlertsOf } from '../alerts/cancel-alerts.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { IncidentEntity } from './incident.entity.ts';
 import { selectPage, selectPageOfMonitor } from './incident.list.ts';
@@ -39,10 +39,10 @@ export const incidentHandlers: Handlers<IncidentOperations, UserDatabase> = {
     return { body: { data: incidents.map(incidentView), ...pageMeta(url, { page, pageSize, counted }) } };
   },
 
-  async acknowledgeIncident({ path }, { db }) {
+  async acknowledgeIncident({ path }, { caller: { userId }, db }) {
     // The update waits for another one of the same incident, and the second statement sees what that has changed.
-    const reminders = cancelReminders({ incidentIds: [path.id], reason: 'not sent: the incident is acknowledged' });
-    const [, [incident]] = await db.query(acknowledge(path), selectIncident(path), reminders);
+    const canceled = cancelAlertsOf({ userIds: [userId], incidentIds: [path.id] }, 'acknowledged');
+    const [, [incident]] = await db.query(acknowledge(path), selectIncident(path), ...canceled);
     if (!incident) throw new NotFound('Incident', path.id);
     if (incident.resolvedAt)
       throw new ProblemError('incident_resolved', 'A resolved incident cannot be acknowledged. No reminders are sent about it.');

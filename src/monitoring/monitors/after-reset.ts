@@ -1,18 +1,19 @@
 import { sql } from 'kysely';
 import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import { cancelAlerts, cancelWarnings } from '../alerts/outbox.ts';
+import { cancelAlerts, cancelWarnings } from '../alerts/cancel-alerts.ts';
+import { queueEnds } from '../alerts/ends.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import { wakeEngine } from '../wake.ts';
 import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
 
 /**
  * What must follow in the transaction that changes monitors: if they were reset or are in maintenance, their open incidents are
- * resolved, and alerts that were not sent are canceled. These are statements of their own, because the change may wait for the engine,
+ * resolved, what receivers keep open is ended, and alerts that were not sent are canceled. These are statements of their own, because the change may wait for the engine,
  * which opens an incident in the meantime: only a later statement sees it.
  */
 export function afterReset(ids: number[]): Statement[] {
-  return [resolveIncidents({ ids }), cancelAlerts({ ids }), cancelWarnings({ ids }), wakeEngine({})];
+  return [queueEnds({ ids }), resolveIncidents({ ids }), cancelAlerts({ ids }), cancelWarnings({ ids }), wakeEngine({})];
 }
 
 const resolveIncidents = prepare(({ ids }: { ids: number[] }) =>

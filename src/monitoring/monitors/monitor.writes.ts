@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { hasVersion, newVersion, prepareDelete, setGiven, type WriteCondition } from '../../db/rows.ts';
+import { hasVersion, newVersion, setGiven, type WriteCondition } from '../../db/rows.ts';
 import { isGiven, prepare } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
+import { deleteAndQueueEnds } from '../alerts/ends.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 
 /** The columns that users can change, and those that follow from them. */
@@ -192,11 +193,9 @@ export const checkNow = prepare(({ id }: { id: number }) =>
     .where('grace_seconds', 'is', null),
 );
 
-export const deleteMonitor = prepareDelete(MonitorEntity);
+export const deleteMonitor = prepare(({ id, versions }: WriteCondition) => deleteAndQueueEnds(sql`id = ${id} and ${hasVersion(versions)}`));
 
-export const deleteMonitors = prepare(({ ids }: { ids: number[] }) =>
-  tables<typeof MonitorEntity>().deleteFrom('monitors').where('id', '=', anyOf(ids)).returning('id'),
-);
+export const deleteMonitors = prepare(({ ids }: { ids: number[] }) => deleteAndQueueEnds(sql`id = ${anyOf(ids)}`));
 
 /** Adds tags after those that a monitor has. Returns the new number of tags of each that has changed. */
 export const addTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>

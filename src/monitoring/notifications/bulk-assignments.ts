@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { prepareSelect } from '../../db/rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
+import { cancelUnassigned } from '../alerts/cancel-alerts.ts';
 import { planReminders } from '../alerts/reminders.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
 import { wakeDispatcher } from '../wake.ts';
@@ -47,5 +48,8 @@ export async function assignProvider(query: Query, assignment: BulkAssignment): 
 
 /** Removes a provider from monitors. Returns how many changed. */
 export async function unassignProvider(query: Query, assignment: BulkAssignment): Promise<number> {
-  return (await query(unassign(assignment)))[0].length;
+  const [unassigned] = await query(unassign(assignment));
+  const monitorIds = unassigned.map((row) => row.monitor_id);
+  if (monitorIds.length > 0) await query(cancelUnassigned({ monitorIds, providerId: assignment.providerId }));
+  return unassigned.length;
 }

@@ -7,6 +7,7 @@ import type { UserDatabase } from '../../db/user-database.ts';
 import { InvalidRequest, NotFound, ProblemError, type ValidationError } from '../../errors.ts';
 import type { Handlers } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
+import { cancelUnassigned } from '../alerts/cancel-alerts.ts';
 import { planReminders } from '../alerts/reminders.ts';
 import { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { ProviderEntity } from '../providers/provider.entity.ts';
@@ -64,9 +65,10 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
     const assignment = { userId, monitorId: path.id, providerId, enabled, delaySeconds, remindEverySeconds };
     // An incident may be open.
     const planned = remindEverySeconds === null ? [] : [planReminders({ monitorIds: [path.id] }), wakeDispatcher({})];
+    const canceled = enabled ? [] : [cancelUnassigned({ monitorIds: [path.id], providerId })];
     await readMonitor(db, path.id);
     await readProvider(db, providerId);
-    const [[assigned]] = await db.query(assign(assignment), ...planned).catch((error: unknown) => {
+    const [[assigned]] = await db.query(assign(assignment), ...planned, ...canceled).catch((error: unknown) => {
       if (!hasCode(error, foreignKeyViolation)) throw error;
       // One of them was deleted in the meantime. The message of the error names the constraint.
       throw String(error).includes('monitor_id_fkey') ? new NotFound('Monitor', path.id) : new NotFound('Provider', providerId);
@@ -77,7 +79,8 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
 
   async removeNotification({ path, query, body }, { db }) {
     const providerId = resolveProviderId(body?.provider_id, query.provider_id);
-    const [[monitor], [removed]] = await db.query(selectMonitor(path), unassign({ monitorId: path.id, providerId }));
+    const canceled = cancelUnassigned({ monitorIds: [path.id], providerId });
+    const [[monitor], [removed]] = await db.query(selectMonitor(path), unassign({ monitorId: path.id, providerId }), canceled);
     if (!monitor) throw new NotFound('Monitor', path.id);
     if (!removed) throw new ProblemError('not_found', `Provider ${providerId} is not assigned to monitor ${path.id}.`);
     return { body: { monitor_id: path.id, provider_id: providerId, object: 'notification', deleted: true } };

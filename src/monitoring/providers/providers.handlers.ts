@@ -20,7 +20,7 @@ import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts'
 import { pageMeta } from '../../http/paging.ts';
 import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
 import { countMessage, type ReachedLimit } from '../alerts/message-limits.ts';
-import { endPause, retryNow } from '../alerts/provider-state.ts';
+import { forgetFailuresIf, retryNow } from '../alerts/provider-state.ts';
 import { logTest } from '../alerts/test-log.ts';
 import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
@@ -68,12 +68,14 @@ interface Update extends WriteCondition {
   mustConfirm: boolean;
 }
 
-/** Decided by the statement, because the address may have changed since it was read. */
+/** These are decided by the statement, because another request may have changed the settings since they were read. */
+const hasNewSettings = (changes: string) => sql<boolean>`(settings || ${changes}::jsonb is distinct from settings)`;
 const hasNewAddress = (changes: string) =>
   sql<boolean>`settings ->> 'recipient_email' is distinct from (settings || ${changes}::jsonb) ->> 'recipient_email'`;
 const updateProvider = prepare((given: Update) =>
   updateTable(ProviderEntity)
     .set({ settings: sql`settings || ${given.changes}::jsonb`, ...setGiven(ProviderEntity, given, ['name']), ...newVersion })
+    .set(forgetFailuresIf(hasNewSettings(given.changes)))
     .set({
       recipient_unconfirmed: sql`case when ${hasNewAddress(given.changes)} then ${given.mustConfirm}::boolean else recipient_unconfirmed end`,
       // What failed before was about the old address.
@@ -172,8 +174,9 @@ export function providerHandlers({
           name,
           mustConfirm,
         });
+        if (Object.keys(changes).length === 0) return [update];
         // The alerts that wait because the old settings were wrong are due.
-        return [update, ...(link ? [link] : []), endPause({ id }), retryNow({ userId, providerId: id }), wakeDispatcher({})];
+        return [update, ...(link ? [link] : []), retryNow({ userId, providerId: id }), wakeDispatcher({})];
       });
       return resultOf(updated);
     },

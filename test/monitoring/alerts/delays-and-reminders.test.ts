@@ -380,7 +380,7 @@ describe('reminders', () => {
        select ?, unnest(?::bigint[]), app_now() - interval '1 hour', 'HTTP 503', app_now() - interval '1 minute'`,
       [user.id, `{${assigned.map(({ id }) => id)}}`],
     );
-    expect(await service.database.engineTransaction(queueReminders)).toBe(true);
+    await service.database.engineTransaction((query) => queueReminders(query, 0));
     expect(await kinds()).toHaveLength(50);
     start();
     const sent = async () => (await kinds()).filter((kind) => kind === 'monitor.reminder sent').length;
@@ -407,8 +407,8 @@ describe('reminders', () => {
       [user.id, `{${monitors}}`],
     );
     const queued = async () => {
-      const isMore = await service.database.engineTransaction(queueReminders);
-      return [isMore, (await kinds()).length];
+      const { hasMore } = await service.database.engineTransaction((query) => queueReminders(query, 0));
+      return [hasMore, (await kinds()).length];
     };
     expect([await queued(), await queued(), await queued()]).toEqual([
       [true, 80],

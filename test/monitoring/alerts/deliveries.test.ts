@@ -57,7 +57,7 @@ const firstAlert = async () => (await readAlerts())[0];
 
 test.each([
   ['is retried within 24 hours', 23, { status: 'queued', attempts: 1, error: 'Try later.' }],
-  ['is given up after 24 hours', 25, { status: 'failed', attempts: 1, error: 'Try later.' }],
+  ['is not tried again after 24 hours', 25, { status: 'failed', error: 'not sent within 24 hours' }],
 ])('a temporary failure %s', async (_, hours, outcome) => {
   await queue({ ageHours: hours });
   const metrics = start(() => Promise.reject(new DeliveryFailed('Try later.', { permanent: false, retryAfterSeconds: 600 })));

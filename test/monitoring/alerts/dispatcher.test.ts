@@ -191,7 +191,15 @@ describe('delivery', () => {
 
   test('an alert fails permanently after 24 hours, with the reason of the last attempt', async () => {
     setScript(receivers.telegram, scripts.respond('oops', 500));
-    await queueAlert(await createProvider('telegram'), 'down', 'late', '25 hours');
+    await queueAlert(await createProvider('telegram'), 'down', 'late', '23 hours 59 minutes');
+    await expect.poll(async () => (await firstAlert())?.last_error, { timeout: 15_000 }).toContain('500');
+    await service.database.asEngine((em) =>
+      em.execute(
+        `update alerts set queued_at = queued_at - interval '1 hour', next_attempt_at = app_now() where user_id = ?`,
+        [user.id],
+        'run',
+      ),
+    );
     await expect.poll(async () => (await firstAlert())?.status, { timeout: 15_000 }).toBe('failed');
     expect((await firstAlert())?.last_error).toContain('500');
   });

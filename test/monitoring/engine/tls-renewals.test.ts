@@ -55,6 +55,11 @@ const passHours = (hours: number) =>
     em.execute(`update monitors set tls_warned_at = tls_warned_at - ? * interval '1 hour' where id = ?`, [hours, monitor.id], 'run'),
   );
 const alerts = () => readAlertKinds(service, user);
+/** The alerts are sent. */
+const send = () =>
+  service.database.asEngine((em) =>
+    em.execute(`update alerts set status = 'sent' where user_id = ? and status = 'queued'`, [user.id], 'run'),
+  );
 const [warning, renewal] = ['monitor.tls_expiring', 'monitor.tls_renewed'];
 
 test('a new certificate is reported once to those who keep an incident open, also if other checks see the old one', async () => {
@@ -62,6 +67,7 @@ test('a new certificate is reported once to those who keep an incident open, als
   const [old, renewed] = [inDays(5), inDays(90)];
   await check(old);
   expect(await alerts()).toEqual([warning, warning]);
+  await send();
   for (const seen of [renewed, renewed, old, renewed, null]) await check(seen);
   await passHours(21);
   for (const seen of [old, renewed]) await check(seen);
@@ -76,10 +82,12 @@ test('a new certificate is reported once to those who keep an incident open, als
 
 test('one that expires soon as well ends the first warning, and is warned of once a day has passed', async () => {
   await check(inDays(2));
+  await send();
   await check(inDays(4));
   expect(await alerts()).toEqual([warning, renewal]);
   await passHours(21);
   await check(inDays(4));
+  await send();
   await check(inDays(90));
   expect(await alerts()).toEqual([warning, renewal, warning, renewal]);
 });
@@ -91,12 +99,14 @@ test('both warnings of a certificate end together', async () => {
   await passHours(21);
   await check(old);
   expect(await alerts()).toEqual([warning, warning]);
+  await send();
   await check(inDays(90));
   expect(await alerts()).toEqual([warning, warning, renewal]);
 });
 
 test('the last day is warned of, although another server has a new certificate', async () => {
   await check(inDays(5));
+  await send();
   await check(inDays(90));
   const old = inDays(0.9);
   await service.database.asEngine((em) =>
@@ -117,6 +127,7 @@ test('nothing is reported if nobody was warned, or only about a certificate that
 
 test('is reported to a provider that was warned, and to no other one', async () => {
   await check(inDays(5));
+  await send();
   await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: pagerDuty, enabled: false } });
   const { body } = await user.api.post('/api/providers', { json: receivers.providers.pagerduty });
   await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: body.data.id } });
@@ -129,14 +140,24 @@ test('is reported to a provider that was warned, and to no other one', async () 
   });
 });
 
-test('resolves the incident at PagerDuty that the warning has opened', async () => {
+test('a warning that waits to be sent is dropped, and nothing is reported', async () => {
   await check(inDays(5));
   await check(inDays(90));
+  expect(await alerts()).toEqual([warning]);
+  expect((await user.api.get(`/api/providers/${pagerDuty}/deliveries`)).body.data).toMatchObject([
+    { status: 'suppressed', last_error: 'not sent: the monitor has a new certificate' },
+  ]);
+});
+
+test('resolves the incident at PagerDuty that the warning has opened', async () => {
+  await check(inDays(5));
   const delivery = { delivery: receivers.delivery };
   sender = await startService(delivery, { database: service.database, net: receivers.net, engine: true });
   // The tests before have left events of other users.
   const received = () =>
     receivers.pagerDuty.requests.map(({ body }) => pagerDutyEvent(body)).filter(({ dedup_key: key }) => key.includes(`-${monitor.id}-`));
+  await expect.poll(() => received().length, { timeout: 20_000 }).toBe(1);
+  await check(inDays(90));
   await expect.poll(() => received().length, { timeout: 20_000 }).toBe(2);
   expect(received().map(({ event_action }) => event_action)).toEqual(['trigger', 'resolve']);
   expect(received()[0]?.dedup_key).toMatch(/^sitekeeper-certificate-\d+-\d+-[0-9a-f-]{36}$/);

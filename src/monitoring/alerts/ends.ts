@@ -1,0 +1,111 @@
+// Ends what receivers keep open when a certificate is replaced, or a monitor is reset or deleted. People need no message about what they have done themselves.
+import { type RawBuilder, sql } from 'kysely';
+import { jsonRows } from '../../db/json-rows.ts';
+import { prepare, type Query } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import { typesWithIncidents } from '../channels/registry.ts';
+import type { EventType, StoredEvent } from '../messages/event.ts';
+import { hasNoIncident } from '../monitors/monitor.entity.ts';
+import type { ProviderEntity } from '../providers/provider.entity.ts';
+import { notifyDispatcher } from '../wake.ts';
+import type { AlertEntity } from './alert.entity.ts';
+import type { NewEvent } from './alert-events.ts';
+import { cancelRenewed } from './cancel-alerts.ts';
+import { mayBeDelivered } from './delivered.ts';
+
+interface Ended {
+  /** An array of the ids of monitors. */
+  monitorIds: RawBuilder<unknown>;
+  /** A deleted monitor takes its alerts along, except for those about nothing that is stored. */
+  isDeleted: boolean;
+}
+
+const db = tables<typeof AlertEntity | typeof ProviderEntity>();
+const time = sql`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const keepsIncidents = sql<boolean>`p.provider_type in (${sql.join(typesWithIncidents.map((type) => sql.lit(type)))})`;
+
+/** Inserts the ends of open incidents that providers were told of. */
+function insertEndsOfIncidents({ monitorIds, isDeleted }: Ended) {
+  return sql`insert into alerts (user_id, incident_id, provider_id, kind, payload)
+    select p.user_id, ${isDeleted ? sql`null::bigint` : sql`i.id`}, p.id, 'monitor.recovered', jsonb_build_object(
+        'type', 'monitor.recovered', 'timestamp', ${time}, 'data', jsonb_build_object(
+          'monitor', a.payload #> '{data,monitor}',
+          'incident', (a.payload #> '{data,incident}') || jsonb_build_object('status', 'resolved', 'resolved_at', ${time},
+            'duration_seconds', greatest(0, round(extract(epoch from app_now() - i.started_at))))))
+      from incidents as i
+      join alerts as a on a.user_id = i.user_id and a.incident_id = i.id and a.kind = 'monitor.down'
+      join providers as p on p.user_id = a.user_id and p.id = a.provider_id
+     where i.monitor_id = any (${monitorIds}) and i.resolved_at is null and ${mayBeDelivered('a')} and ${keepsIncidents}
+       for key share of p
+    returning id`;
+}
+
+/** Inserts the ends of warnings about certificates, unless they have ended. */
+function insertEndsOfWarnings({ monitorIds, isDeleted }: Ended) {
+  return sql`insert into alerts (user_id, monitor_id, provider_id, kind, payload)
+    select p.user_id, ${isDeleted ? sql`null::bigint` : sql`a.monitor_id`}, p.id, 'monitor.tls_renewed', jsonb_build_object(
+        'type', 'monitor.tls_renewed', 'timestamp', ${time}, 'data', a.payload -> 'data',
+        'replacedExpiry', a.payload #> '{data,monitor,tls_expires_at}')
+      from alerts as a
+      join providers as p on p.user_id = a.user_id and p.id = a.provider_id
+     where a.monitor_id = any (${monitorIds}) and a.kind = 'monitor.tls_expiring' and ${mayBeDelivered('a')} and ${keepsIncidents}
+       and not exists (select from alerts as later where later.user_id = a.user_id and later.monitor_id = a.monitor_id
+         and later.provider_id = a.provider_id and later.id > a.id)
+       for key share of p
+    returning id`;
+}
+
+const wakeIfAny = sql`select ${notifyDispatcher} as notified where exists (select from incident_ends) or exists (select from warning_ends)`;
+
+const insertRenewals = prepare((given: { events: string }) =>
+  db
+    .insertInto('alerts')
+    .columns(['user_id', 'monitor_id', 'provider_id', 'kind', 'payload'])
+    .expression(
+      db
+        .selectFrom(jsonRows(given.events, 'e', { userId: 'bigint', monitorId: 'bigint', event: 'jsonb' }))
+        .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'e.userId'))
+        .where(keepsIncidents)
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('alerts as w')
+              .select(sql.lit(1).as('found'))
+              .whereRef('w.user_id', '=', 'e.userId')
+              .whereRef('w.monitor_id', '=', 'e.monitorId')
+              .whereRef('w.provider_id', '=', 'p.id')
+              .where('w.kind', '=', sql.lit('monitor.tls_expiring'))
+              .where(mayBeDelivered('w'))
+              .where(sql<boolean>`w.payload #>> '{data,monitor,tls_expires_at}' = e.event ->> 'replacedExpiry'`),
+          ),
+        )
+        .select(['p.user_id', 'e.monitorId', 'p.id'])
+        .select([sql<EventType>`e.event ->> 'type'`.as('kind'), sql<StoredEvent>`e.event`.as('payload')])
+        .forKeyShare('p'),
+    )
+    .returning('id'),
+);
+
+/** Queues the ends of warnings about certificates that were replaced. Returns the number of alerts. */
+export async function queueRenewals(query: Query, events: NewEvent[]): Promise<number> {
+  const [, queued] = await query(
+    cancelRenewed({ monitorIds: events.map(({ monitorId }) => monitorId) }),
+    insertRenewals({ events: JSON.stringify(events) }),
+  );
+  return queued.length;
+}
+
+/** Queues the ends for monitors that were reset, are in maintenance, or have another target. Their incidents are still open. */
+export const queueEnds = prepare(({ ids }: { ids: number[] }) => {
+  const monitors = sql`select m.id from monitors as m where m.id = any (${ids}::bigint[])`;
+  const reset = { monitorIds: sql`array(${monitors} and ${hasNoIncident})`, isDeleted: false };
+  const repointed = { monitorIds: sql`array(${monitors} and m.tls_warned_expiry is null)`, isDeleted: false };
+  return sql`with incident_ends as (${insertEndsOfIncidents(reset)}), warning_ends as (${insertEndsOfWarnings(repointed)}) ${wakeIfAny}`;
+});
+
+/** Deletes monitors by a condition, and queues the ends. Its snapshot still has the incidents and alerts, which are deleted by cascade. */
+export function deleteAndQueueEnds(condition: RawBuilder<unknown>): RawBuilder<{ id: number }> {
+  const ended = { monitorIds: sql`array(select id from deleted)`, isDeleted: true };
+  return sql`with deleted as (delete from monitors where ${condition} returning id),
+    incident_ends as (${insertEndsOfIncidents(ended)}), warning_ends as (${insertEndsOfWarnings(ended)}), woken as materialized (${wakeIfAny})
+    select id from deleted left join woken on true`;
+}
