@@ -336,7 +336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a provider
-         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response. A repeated request gets 409 `already_created` with the id of the webhook: read it with `GET /providers/{id}`, and get another secret with `POST /providers/{id}/rotate-secret`.
          */
         post: operations["createProvider"];
         delete?: never;
@@ -1588,7 +1588,7 @@ export interface components {
             name?: string | null;
             /**
              * Format: email
-             * @description The address to send the messages to.
+             * @description The address to send the messages to. If the operator requires that recipients confirm it, a link is sent to it first. Until it is confirmed, alerts are `suppressed`, and a test returns 409 `recipient_unconfirmed` and sends the link again.
              */
             recipient_email: string;
         };
