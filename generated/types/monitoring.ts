@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Assign a provider to a monitor
-         * @description Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If an incident is already open, the provider gets no alert about it, but reminders of it.
+         * @description Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
          */
         post: operations["addNotification"];
         /**
@@ -252,7 +252,7 @@ export interface paths {
         put?: never;
         /**
          * Acknowledge an incident
-         * @description Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+         * @description Records that somebody takes care of an open incident: sets `acknowledged_at`. That ends reminders, and alerts about this incident that still wait for the delay of their assignment are not sent. Providers that were told about the outage still get the alert about the recovery. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
          */
         post: operations["acknowledgeIncident"];
         delete?: never;
@@ -336,7 +336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a provider
-         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+         * @description Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response. A repeated request gets 409 `already_created` with the id of the webhook: read it with `GET /providers/{id}`, and get another secret with `POST /providers/{id}/rotate-secret`.
          */
         post: operations["createProvider"];
         delete?: never;
@@ -1220,7 +1220,7 @@ export interface components {
             status_code: number | null;
             /**
              * Format: date-time
-             * @description When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders.
+             * @description When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders, and drops alerts that still wait for their delay.
              */
             acknowledged_at: string | null;
         };
@@ -1246,7 +1246,7 @@ export interface components {
             enabled: boolean;
             /**
              * Format: int32
-             * @description How long an outage lasts before the provider gets the alert about it. 0 means no delay.
+             * @description How long an outage must last before the provider gets the alert about it. 0 means no delay.
              */
             delay_seconds: number;
             /**
@@ -1280,13 +1280,13 @@ export interface components {
             enabled: boolean;
             /**
              * Format: int32
-             * @description How long an outage must last before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery.
+             * @description How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert.
              * @default 0
              */
             delay_seconds: number;
             /**
              * Format: int32
-             * @description How often the provider gets a reminder while the incident is open and nobody has acknowledged it, counted from the alert. Null means never.
+             * @description How often the provider gets a reminder while the incident is open and nobody has acknowledged it. The first one follows this long after the alert, and each other one this long after the one before. For a provider that is assigned while the incident is open, the first one follows this long after the assignment. Null means never.
              * @default null
              */
             remind_every_seconds: number | null;
@@ -1588,7 +1588,7 @@ export interface components {
             name?: string | null;
             /**
              * Format: email
-             * @description The address to send the messages to.
+             * @description The address to send the messages to. If the operator requires that recipients confirm it, a link is sent to it first. Until it is confirmed, alerts are `suppressed`, and a test returns 409 `recipient_unconfirmed` and sends the link again.
              */
             recipient_email: string;
         };
@@ -1603,15 +1603,15 @@ export interface components {
             name?: string | null;
             /**
              * Format: uri
-             * @description The URL of the incoming webhook. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
+             * @description The URL of the incoming webhook. In Slack: create an app at `api.slack.com/apps`, Incoming Webhooks, Activate Incoming Webhooks, Add New Webhook to Workspace, and choose the channel. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
              */
             webhook_url: string;
-            /** @description The channel to post to. If absent, the webhook's default is used. */
+            /** @description The channel to post to. If absent, the webhook's default is used. The webhook of a Slack app ignores it, and posts to the channel that was chosen when the webhook was created. Older custom integrations and compatible services use it. */
             channel?: string;
-            /** @description The name of the sender. If absent, the webhook's default is used. */
+            /** @description The name of the sender. If absent, the webhook's default is used. The webhook of a Slack app ignores it, and uses the name of the app. Older custom integrations and compatible services use it. */
             username?: string;
         };
-        /** @description The Telegram chat: its id (negative for groups) as a string or an integer, or the name of a public channel with a leading `@`. It is returned as a string. */
+        /** @description The Telegram chat: its id (negative for groups) as a string or an integer, or the name of a public channel with a leading `@`. To find the id, send the bot a message, or add it to the group and send `/start@name_of_the_bot` there; then `https://api.telegram.org/bot<token>/getUpdates` shows it as `message.chat.id`. It is returned as a string. */
         ChatId: string | number;
         /** @description The settings of a new provider that posts to a Telegram chat through a bot. */
         TelegramProviderCreate: {
@@ -1623,7 +1623,7 @@ export interface components {
             /** @description A name that tells the provider from others. It has at least one character other than spaces, and no control characters. */
             name?: string | null;
             chat_id: components["schemas"]["ChatId"];
-            /** @description The token of the bot: digits, a colon, and 30 to 64 letters, digits, `_` and `-`. It is stored encrypted. */
+            /** @description The token of the bot, which `/newbot` in the chat with @BotFather gives: digits, a colon, and 30 to 64 letters, digits, `_` and `-`. It is stored encrypted. */
             token: string;
         };
         /** @description The settings of a new provider that sends text messages to a phone. */
@@ -1880,7 +1880,7 @@ export interface components {
             /** @description Empty. */
             data: Record<string, never>;
         };
-        /** @description What has happened, as it was then: an event that is sent late or again does not change. Types can be added, so accept and ignore those that you do not know. */
+        /** @description What has happened, as it was then: an event that is sent late or again does not change. Later versions add types: respond with 2xx to those that you do not know. */
         WebhookEvent: components["schemas"]["MonitorDownEvent"] | components["schemas"]["MonitorRecoveredEvent"] | components["schemas"]["MonitorReminderEvent"] | components["schemas"]["MonitorTlsExpiringEvent"] | components["schemas"]["ProviderFailingEvent"] | components["schemas"]["AlertsSuppressedEvent"] | components["schemas"]["TestEvent"];
         /** @description One provider. */
         ProviderItem: {
@@ -1972,11 +1972,8 @@ export interface components {
              * @description The id of the delivery. Ids increase with creation time.
              */
             id: number;
-            /**
-             * @description What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address.
-             * @enum {string}
-             */
-            event: "monitor.down" | "monitor.reminder" | "monitor.recovered" | "monitor.tls_expiring" | "monitor.tls_renewed" | "provider.failing" | "alerts.suppressed" | "recipient.confirmation" | "test";
+            /** @description What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know. */
+            event: string;
             /**
              * Format: int64
              * @description The id of the monitor that the message is about. Null if it is about none.
@@ -1988,7 +1985,7 @@ export interface components {
              */
             incident_id: number | null;
             /**
-             * @description `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). A message is `suppressed` if a limit is reached, or if its monitor is paused, put into maintenance or given another target before it is sent.
+             * @description `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
              * @enum {string}
              */
             status: "queued" | "sent" | "failed" | "suppressed";
@@ -1997,7 +1994,7 @@ export interface components {
              * @description How often the service has tried to send the message since it was queued.
              */
             attempts: number;
-            /** @description What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success. */
+            /** @description What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, and before the first attempt. A message that is queued again keeps it until the next attempt has ended. */
             last_error: string | null;
             /**
              * Format: date-time

@@ -46,6 +46,8 @@ function overrideLevel({ path, action, before, after }: Diff): Level | undefined
   // x-immutable-properties only selects the message of a validation error.
   if (path.includes('examples') || path.includes('x-immutable-properties')) return 'patch';
   if (textFields.includes(field) && !isProperty) return 'patch';
+  // Clients must accept values of such a list that they do not know.
+  if (parent === 'x-extensible-enum' && action === 'add') return 'minor';
   // Clients depend on the base path, but not on the host.
   if (top === 'servers') return pathOf(before) === pathOf(after) ? 'patch' : 'major';
   if (top === 'components') return componentLevel(path, action);

@@ -16,7 +16,8 @@ export function renderRecipesPage(publicUrl: string): Html {
 addresses with yours, and set <code>KEY</code> to an API key with the scopes <code>monitors:read</code> and
 <code>monitors:write</code>. All fields are in the
 <a href="monitoring">API reference</a>. To get alerts, assign a provider to the monitor, as in <a href="getting-started#first-alert">Getting
-started</a>. The provider is told about incidents that begin after that.</p>
+started</a>. If the monitor is down already, the provider is told only that it is up again, and gets reminders if the assignment has
+them.</p>
 <ul>
 ${recipes.map(({ id, title }) => html`<li><a href="recipes#${id}">${title}</a></li>\n`)}<li><a href="recipes#down">When a monitor goes down</a></li>
 <li><a href="recipes#maintenance">Maintenance</a></li>
@@ -27,10 +28,14 @@ ${recipes.map((recipe) => renderRecipe(recipe, publicUrl))}
 <h2>When a monitor goes down</h2>
 <p>${renderText('After a failed check of a page, port or host, two more follow, 5 seconds apart. If they fail as well, the monitor goes down, an incident opens, and each assigned provider gets an alert. `confirmations` changes the number of these checks, from 0 to 5, and `timeout_seconds` the time that each of them has. A heartbeat monitor goes down at once: when a heartbeat is overdue, or when the job reports a failure. An alert reads like this:')}</p>
 <blockquote>${alertExample}</blockquote>
+<p>${renderText('The assignment of a provider decides when it is told. With `delay_seconds`, it gets an alert only if the outage lasts that long. With `remind_every_seconds`, it gets a reminder in this interval until the incident is resolved or acknowledged. This tells a second person after 10 minutes, and reminds them every hour. Set `MONITOR` and `PROVIDER` to their ids:')}</p>
+${renderCode(`curl ${publicUrl}/api/monitors/$MONITOR/notifications \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+  -d '{"provider_id": '$PROVIDER', "delay_seconds": 600, "remind_every_seconds": 3600}'`)}
 <p>This lists what is down now, of all monitors:</p>
 ${renderCode(`curl "${publicUrl}/api/incidents?status=open" \\
   -H "Authorization: Bearer $KEY"`)}
-<p>${renderText('To tell others that you take care of an incident, acknowledge it. That ends reminders; the alert about the recovery is still sent. Set `INCIDENT` to its id:')}</p>
+<p>${renderText('To tell others that you take care of an incident, acknowledge it. That ends reminders, and alerts that still wait for their delay are not sent. Whoever was told about the outage still gets the alert about the recovery. Set `INCIDENT` to its id:')}</p>
 ${renderCode(`curl -X POST ${publicUrl}/api/incidents/$INCIDENT/acknowledge \\
   -H "Authorization: Bearer $KEY"`)}
 </section>

@@ -20,6 +20,7 @@ const update = (contract: Json) => contract.paths['/websites/{id}'].patch;
 const parameter = (contract: Json, name: string) => list(contract).parameters.find((each: Json) => each.name === name);
 const record = (contract: Json) => contract.components.schemas.Website;
 const form = (contract: Json) => contract.components.schemas.WebsiteCreate;
+const eventsOf = (contract: Json) => contract.components.schemas.Delivery.properties.event['x-extensible-enum'];
 const without = (all: Json[], one: Json) => all.filter((each) => each !== one);
 const team = (extra: object) => ({ name: 'team', in: 'query', schema: { type: 'string' }, ...extra });
 
@@ -143,11 +144,17 @@ describe('requires a new major version for', () => {
     expect(levelOf(monitoring, (c) => c.components.schemas.ProviderCreate.oneOf.pop())).toBe('major');
     expect(levelOf(monitoring, (c) => c.components.schemas.Provider.oneOf.push({ type: 'object' }))).toBe('major');
   });
+  test('a removed value of an extensible enum', () => {
+    expect(levelOf(monitoring, (c) => eventsOf(c).pop())).toBe('major');
+  });
 });
 
 describe('requires a new minor version for', () => {
   test.each(Object.entries(additions))('%s', (_, edit) => {
     expect(levelOf(websites, edit)).toBe('minor');
+  });
+  test('a new value of an extensible enum', () => {
+    expect(levelOf(monitoring, (c) => eventsOf(c).push('monitor.slow'))).toBe('minor');
   });
 });
 

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createKey } from '../../src/accounts/keys.ts';
+import type { Scope } from '../../src/auth/scopes.ts';
 import { recipes } from '../../src/docs/recipes.ts';
+import { providerExamples } from '../monitoring/factories.ts';
 import { createIncident } from '../monitoring/incidents/create-incident.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
 
@@ -102,24 +104,31 @@ test('every command of the page is accepted as it is pasted, and creates or chan
   const samples = await readSamples();
   const scripts = recipes.flatMap(({ script }) => script?.(service.url) ?? []);
   const commands = samples.filter((sample) => !scripts.includes(sample));
-  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 4]);
+  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 5]);
   const { id: userId } = await service.createUser();
-  const scopes = ['monitors:read', 'monitors:write'] as const;
-  const { key } = await service.database.asUser(userId, (em) => createKey(em, { userId, name: 'Recipes', scopes: [...scopes] }));
+  const newKey = async (...scopes: Scope[]) =>
+    (await service.database.asUser(userId, (em) => createKey(em, { userId, name: 'Recipes', scopes }))).key;
+  const [key, providerKey] = [await newKey('monitors:read', 'monitors:write'), await newKey('providers:write')];
+  const { body: provider } = await service.anonymous.post('/api/providers', {
+    json: providerExamples.email,
+    headers: { Authorization: `Bearer ${providerKey}` },
+  });
   const responses: Awaited<ReturnType<typeof send>>[] = [];
   let incidentId = 0;
   for (const [index, command] of commands.entries()) {
     const monitorId = responses[0]?.body.data.id;
     if (index === recipes.length) incidentId = await createIncident(service, { id: userId }, { monitorId });
-    const { status, requests } = await runInShell(command, { KEY: key, MONITOR: String(monitorId), INCIDENT: String(incidentId) });
+    const ids = { MONITOR: String(monitorId), PROVIDER: String(provider.data.id), INCIDENT: String(incidentId) };
+    const { status, requests } = await runInShell(command, { KEY: key, ...ids });
     expect([status, requests.length]).toEqual([0, 1]);
     for (const request of requests) {
       if (index < recipes.length) expect(JSON.parse(request.raw ?? '')).toEqual(recipes[index]?.monitor);
       responses.push(await send(request));
     }
   }
-  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 200, 200, 200, 200]);
-  const [open, acknowledged, changed, changedMany] = responses.slice(-4).map(({ body }) => body.data);
+  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 201, 200, 200, 200, 200]);
+  const [assigned, open, acknowledged, changed, changedMany] = responses.slice(-5).map(({ body }) => body.data);
+  expect(assigned).toMatchObject({ provider_id: provider.data.id, delay_seconds: 600, remind_every_seconds: 3600 });
   expect([open[0].id, acknowledged]).toEqual([incidentId, { ...open[0], acknowledged_at: expect.any(String) }]);
   const hours = (Date.parse(changed.maintenance_until) - Date.now()) / 3_600_000;
   expect([changed.id, Math.round(hours)]).toEqual([responses[0]?.body.data.id, 2]);

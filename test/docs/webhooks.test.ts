@@ -1,6 +1,7 @@
 // The programs of docs/webhooks.md receive what the service sends.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
@@ -33,6 +34,22 @@ afterAll(async () => {
   await service.stop();
   await rm(folder, { recursive: true });
 });
+
+/** Sends text over a connection of its own. Returns the first line of the response. */
+async function sendText(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  socket.write(text);
+  let response = '';
+  for await (const chunk of socket) response += chunk;
+  return response.split('\r\n')[0] ?? '';
+}
+
+/** Sends the beginning of a request, and aborts it. */
+async function abortRequest(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  await new Promise<void>((resolve) => void socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{', () => resolve()));
+  socket.resetAndDestroy();
+}
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
@@ -78,11 +95,28 @@ describe.each([
       statuses.push(await post(sign(0, `whsec_${'A'.repeat(32)}`), body), await post({ ...sign(0), 'webhook-signature': 'v1, x' }, body));
       expect(statuses).toEqual(Array(7).fill(401));
       expect(lines()).toHaveLength(3);
+      await abortRequest(port);
+      const lengths = await Promise.all(
+        ['-1', 'NaN', '9'.repeat(5000)].map((length) =>
+          sendText(port, `POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`),
+        ),
+      );
+      expect(lengths).toEqual(Array(3).fill(expect.stringMatching(/^HTTP\/1\.[01] 400 /)));
+      expect(await post(sign(0), 'x'.repeat(65_537))).toBe(413);
       expect(await post(sign(200), body)).toBe(204);
       await expect.poll(lines, { timeout: 15_000 }).toContain('forged');
     } finally {
       program.child.kill();
       await program.ended;
     }
+  });
+
+  test.skipIf(isMissing).each(['', 'whsec_', 'whsec_€', undefined])('does not start with the secret %j', async (secret) => {
+    const file = join(folder, `start.${language}`);
+    await writeFile(file, programIn(language));
+    const { WEBHOOK_SECRET: _, ...others } = inheritedVariables();
+    const env = { ...others, ...(secret !== undefined && { WEBHOOK_SECRET: secret }), PORT: String(await freePort()) };
+    const { status, stderr } = spawnSync(command, [file], { env, encoding: 'utf8', timeout: 30_000 });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('Set WEBHOOK_SECRET')]);
   });
 });

@@ -34,7 +34,7 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headerOf(headers, name));
   if (!id || !timestamp || !signatures) throw new WebhookVerificationError('A header is missing.');
-  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now.getTime() / 1000 - Number(timestamp)) > toleranceSeconds) {
+  if (!/^\d{1,12}$/.test(timestamp) || !(Math.abs(now.getTime() / 1000 - Number(timestamp)) <= toleranceSeconds)) {
     throw new WebhookVerificationError('The timestamp is too far from the current time.');
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;

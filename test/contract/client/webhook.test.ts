@@ -84,6 +84,11 @@ test('rejects a request that is more than 5 minutes old or ahead', async () => {
   });
 });
 
+test('rejects a request if the tolerance or the current time is no number', async () => {
+  await expect(verify(signed(secret), body, { now: at, toleranceSeconds: Number.NaN })).rejects.toThrow('too far');
+  await expect(verify(signed(secret), body, { now: new Date(Number.NaN) })).rejects.toThrow('too far');
+});
+
 test.each(['', 'whsec_', 'whsec_€', 'stkp_AAAA'])('the secret %j is a mistake of the caller', async (wrong) => {
   await expect(verifyWebhook({ body, headers: signed(secret) }, wrong, { now: at })).rejects.toThrow(TypeError);
 });

@@ -123,7 +123,7 @@ export class IncidentsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+     * Records that somebody takes care of an open incident: sets `acknowledged_at`. That ends reminders, and alerts about this incident that still wait for the delay of their assignment are not sent. Providers that were told about the outage still get the alert about the recovery. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
      * Acknowledge an incident
      */
     async acknowledgeIncidentRaw(requestParameters: AcknowledgeIncidentRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<IncidentItem>> {
@@ -134,7 +134,7 @@ export class IncidentsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Records that somebody takes care of an open incident: sets `acknowledged_at`, which ends reminders. The alert about the recovery is still sent. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
+     * Records that somebody takes care of an open incident: sets `acknowledged_at`. That ends reminders, and alerts about this incident that still wait for the delay of their assignment are not sent. Providers that were told about the outage still get the alert about the recovery. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
      * Acknowledge an incident
      */
     async acknowledgeIncident(requestParameters: AcknowledgeIncidentRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<IncidentItem> {

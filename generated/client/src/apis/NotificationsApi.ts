@@ -148,7 +148,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If an incident is already open, the provider gets no alert about it, but reminders of it.
+     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
      * Assign a provider to a monitor
      */
     async addNotificationRaw(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<NotificationItem>> {
@@ -159,7 +159,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If an incident is already open, the provider gets no alert about it, but reminders of it.
+     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
      * Assign a provider to a monitor
      */
     async addNotification(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<NotificationItem> {

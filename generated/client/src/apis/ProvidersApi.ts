@@ -183,7 +183,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response. A repeated request gets 409 `already_created` with the id of the webhook: read it with `GET /providers/{id}`, and get another secret with `POST /providers/{id}/rotate-secret`.
      * Create a provider
      */
     async createProviderRaw(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<CreatedProviderItem>> {
@@ -194,7 +194,7 @@ export class ProvidersApi extends runtime.BaseAPI {
     }
 
     /**
-     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response: a repeated request gets 409 with its id.
+     * Creates a provider of one type with the fields of that type. Nothing is sent yet, except a link to the recipient of an e-mail provider if the operator requires that recipients confirm their address. Test the provider with `POST /providers/{id}/test`, then assign it to monitors. Send an `Idempotency-Key` to make the request safe to retry. A provider of type webhook gets a `signing_secret`, which is shown only in this response. A repeated request gets 409 `already_created` with the id of the webhook: read it with `GET /providers/{id}`, and get another secret with `POST /providers/{id}/rotate-secret`.
      * Create a provider
      */
     async createProvider(requestParameters: CreateProviderRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<CreatedProviderItem> {

@@ -15,7 +15,7 @@
 import { parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
 /**
  * @type ChatId
- * The Telegram chat: its id (negative for groups) as a string or an integer, or the name of a public channel with a leading `@`. It is returned as a string.
+ * The Telegram chat: its id (negative for groups) as a string or an integer, or the name of a public channel with a leading `@`. To find the id, send the bot a message, or add it to the group and send `/start@name_of_the_bot` there; then `https://api.telegram.org/bot<token>/getUpdates` shows it as `message.chat.id`. It is returned as a string.
  * @export
  */
 export type ChatId = number | string;

@@ -24,9 +24,9 @@ export interface Delivery {
      */
     id: number;
     /**
-     * What the message is about. `monitor.tls_renewed` ends a warning about a certificate; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address.
+     * What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know.
      */
-    event: DeliveryEventEnum;
+    event: string;
     /**
      * The id of the monitor that the message is about. Null if it is about none.
      */
@@ -36,7 +36,7 @@ export interface Delivery {
      */
     incident_id: number | null;
     /**
-     * `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). A message is `suppressed` if a limit is reached, or if its monitor is paused, put into maintenance or given another target before it is sent.
+     * `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
      */
     status: DeliveryStatusEnum;
     /**
@@ -44,7 +44,7 @@ export interface Delivery {
      */
     attempts: number;
     /**
-     * What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success.
+     * What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, and before the first attempt. A message that is queued again keeps it until the next attempt has ended.
      */
     last_error: string | null;
     /**
@@ -61,22 +61,6 @@ export interface Delivery {
     created_at: Date;
 }
 
-
-/**
- * @export
- */
-export const DeliveryEventEnum = {
-    monitor_down: 'monitor.down',
-    monitor_reminder: 'monitor.reminder',
-    monitor_recovered: 'monitor.recovered',
-    monitor_tls_expiring: 'monitor.tls_expiring',
-    monitor_tls_renewed: 'monitor.tls_renewed',
-    provider_failing: 'provider.failing',
-    alerts_suppressed: 'alerts.suppressed',
-    recipient_confirmation: 'recipient.confirmation',
-    test: 'test',
-} as const;
-export type DeliveryEventEnum = typeof DeliveryEventEnum[keyof typeof DeliveryEventEnum];
 
 /**
  * @export

@@ -28,7 +28,7 @@ export interface EmailProviderCreate {
      */
     name?: string | null;
     /**
-     * The address to send the messages to.
+     * The address to send the messages to. If the operator requires that recipients confirm it, a link is sent to it first. Until it is confirmed, alerts are `suppressed`, and a test returns 409 `recipient_unconfirmed` and sends the link again.
      */
     recipient_email: string;
 }

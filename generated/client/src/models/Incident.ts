@@ -52,7 +52,7 @@ export interface Incident {
      */
     status_code: number | null;
     /**
-     * When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders.
+     * When the incident was acknowledged. Null if it was not. An acknowledgment ends reminders, and drops alerts that still wait for their delay.
      */
     acknowledged_at: Date | null;
 }

@@ -32,7 +32,7 @@ export interface Notification {
      */
     enabled: boolean;
     /**
-     * How long an outage lasts before the provider gets the alert about it. 0 means no delay.
+     * How long an outage must last before the provider gets the alert about it. 0 means no delay.
      */
     delay_seconds: number;
     /**

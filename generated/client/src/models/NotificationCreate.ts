@@ -28,11 +28,11 @@ export interface NotificationCreate {
      */
     enabled?: boolean;
     /**
-     * How long an outage must last before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery.
+     * How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert.
      */
     delay_seconds?: number;
     /**
-     * How often the provider gets a reminder while the incident is open and nobody has acknowledged it, counted from the alert. Null means never.
+     * How often the provider gets a reminder while the incident is open and nobody has acknowledged it. The first one follows this long after the alert, and each other one this long after the one before. For a provider that is assigned while the incident is open, the first one follows this long after the assignment. Null means never.
      */
     remind_every_seconds?: number | null;
 }

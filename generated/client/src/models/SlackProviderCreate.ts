@@ -28,15 +28,15 @@ export interface SlackProviderCreate {
      */
     name?: string | null;
     /**
-     * The URL of the incoming webhook. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
+     * The URL of the incoming webhook. In Slack: create an app at `api.slack.com/apps`, Incoming Webhooks, Activate Incoming Webhooks, Add New Webhook to Workspace, and choose the channel. A wrong scheme or host is rejected with 422. The path is not checked until a message is sent, so send a test notification. The URL is stored encrypted.
      */
     webhook_url: string;
     /**
-     * The channel to post to. If absent, the webhook's default is used.
+     * The channel to post to. If absent, the webhook's default is used. The webhook of a Slack app ignores it, and posts to the channel that was chosen when the webhook was created. Older custom integrations and compatible services use it.
      */
     channel?: string;
     /**
-     * The name of the sender. If absent, the webhook's default is used.
+     * The name of the sender. If absent, the webhook's default is used. The webhook of a Slack app ignores it, and uses the name of the app. Older custom integrations and compatible services use it.
      */
     username?: string;
 }

@@ -40,7 +40,7 @@ export interface TelegramProviderCreate {
      */
     chat_id: ChatId;
     /**
-     * The token of the bot: digits, a colon, and 30 to 64 letters, digits, `_` and `-`. It is stored encrypted.
+     * The token of the bot, which `/newbot` in the chat with @BotFather gives: digits, a colon, and 30 to 64 letters, digits, `_` and `-`. It is stored encrypted.
      */
     token: string;
 }

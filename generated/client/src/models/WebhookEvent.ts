@@ -65,7 +65,7 @@ import {
 
 /**
  * @type WebhookEvent
- * What has happened, as it was then: an event that is sent late or again does not change. Types can be added, so accept and ignore those that you do not know.
+ * What has happened, as it was then: an event that is sent late or again does not change. Later versions add types: respond with 2xx to those that you do not know.
  * @export
  */
 export type WebhookEvent = { type: 'alerts.suppressed' } & AlertsSuppressedEvent | { type: 'monitor.down' } & MonitorDownEvent | { type: 'monitor.recovered' } & MonitorRecoveredEvent | { type: 'monitor.reminder' } & MonitorReminderEvent | { type: 'monitor.tls_expiring' } & MonitorTlsExpiringEvent | { type: 'provider.failing' } & ProviderFailingEvent | { type: 'test' } & TestEvent;
