@@ -135,6 +135,59 @@ describe('an assignment', () => {
   });
 });
 
+describe('an assignment that has ended', () => {
+  const ends: [string, () => Promise<unknown>][] = [
+    ['removed', () => user.api.delete(`/api/monitors/${monitorId}/notifications`, { json: { provider_id: providerId } })],
+    ['disabled', () => assign({ enabled: false })],
+    [
+      'removed in a bulk change',
+      () => user.api.post('/api/monitors/bulk', { json: { ids: [monitorId], action: 'unassign', provider_id: providerId } }),
+    ],
+  ];
+
+  test.each(ends)('because it was %s takes along the alerts that wait, of this monitor and provider only', async (_, end) => {
+    const [other, otherMonitor] = [(await createProvider(user)).id, (await createMonitor(user)).id];
+    await assign({ delay_seconds: 300 });
+    await assign({}, other);
+    await user.api.post(`/api/monitors/${otherMonitor}/notifications`, { json: { provider_id: providerId } });
+    await open();
+    const first = monitorId;
+    monitorId = otherMonitor;
+    await open();
+    monitorId = first;
+    await end();
+    const waiting = await read<{ provider: number; monitor: number }>(
+      `select provider_id::int as provider, (payload #>> '{data,monitor,id}')::int as monitor from alerts where status = 'queued' order by id`,
+    );
+    expect(waiting).toEqual([
+      { provider: other, monitor: first },
+      { provider: providerId, monitor: otherMonitor },
+    ]);
+    const error = 'not sent: the provider is not assigned to the monitor any more';
+    expect((await alerts()).filter(({ status }) => status === 'suppressed')).toMatchObject([{ kind: 'monitor.down', error }]);
+    expect(await resolve()).toBe(1);
+  });
+
+  test.each(ends)('because it was %s leaves the recovery to those who were told of the outage', async (_, end) => {
+    await assign({});
+    await open();
+    start();
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent']);
+    await end();
+    expect(await resolve()).toBe(1);
+    dispatcher?.wake();
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent', 'monitor.recovered sent']);
+  });
+});
+
+test('a provider that is assigned during an incident is told of its end, and not of its beginning', async () => {
+  await open(120);
+  await assign({});
+  expect(await kinds()).toEqual([]);
+  await resolve();
+  expect(await kinds()).toEqual(['monitor.recovered queued']);
+});
+
 describe('a delay', () => {
   test('postpones the alert, which is then sent, and its recovery at once', async () => {
     await assign({ delay_seconds: 300 });
@@ -192,6 +245,21 @@ describe('a delay', () => {
     await resolve();
     dispatcher?.wake();
     await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent', 'monitor.recovered sent']);
+  });
+
+  test('acknowledging the incident before it is over drops the alert, and its recovery', async () => {
+    const atOnce = (await createProvider(user)).id;
+    await assign({ delay_seconds: 300 });
+    await assign({}, atOnce);
+    await open();
+    start();
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(expect.arrayContaining(['monitor.down queued', 'monitor.down sent']));
+    expect((await user.api.post(`/api/incidents/${await incidentId()}/acknowledge`)).status).toBe(200);
+    const error = 'not sent: the incident was acknowledged before the delay was over';
+    expect(await alerts()).toContainEqual(expect.objectContaining({ kind: 'monitor.down', status: 'suppressed', error }));
+    expect(await resolve()).toBe(1);
+    dispatcher?.wake();
+    await expect.poll(() => messages.map(({ event }) => event.type), { timeout: 15_000 }).toEqual(['monitor.down', 'monitor.recovered']);
   });
 
   test('pausing the monitor cancels a delayed alert', async () => {
@@ -321,6 +389,70 @@ describe('reminders', () => {
     await expect.poll(() => messages.length, { timeout: 15_000 }).toBe(2);
     const fact = messages[1]?.content.facts.find(({ label }) => label === 'Acknowledged');
     expect(utcText(fact?.value ?? [], { now: new Date() })).toMatch(/UTC/);
+  });
+
+  test('one whose attempt fails after the incident was acknowledged is not tried again', async () => {
+    await assign({ remind_every_seconds: 300 });
+    const failing = Promise.withResolvers<void>();
+    await open();
+    start(({ event }) => (event.type === 'monitor.reminder' ? failing.promise : Promise.resolve()));
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent']);
+    await pass(6);
+    await expect.poll(() => messages.length, { timeout: 15_000 }).toBe(2);
+    await user.api.post(`/api/incidents/${await incidentId()}/acknowledge`);
+    failing.reject(new DeliveryFailed('Busy.', { permanent: false }));
+    await dispatcher?.stop();
+    expect((await alerts())[1]).toMatchObject({ status: 'suppressed', error: 'not sent: the incident is acknowledged' });
+  });
+
+  test('after one that was suppressed, the next one is queued in the next hour', async () => {
+    await assign({ remind_every_seconds: 300 });
+    await open(120);
+    const queue = () => service.database.engineTransaction((query) => queueReminders(query, 0));
+    const suppress = (doneAt: string) =>
+      asEngine(`update alerts set status = 'suppressed', done_at = ${doneAt} where user_id = ?`, [user.id]);
+    await suppress(`date_trunc('hour', app_now(), 'UTC')`);
+    await pass(10);
+    await suppress(`date_trunc('hour', app_now(), 'UTC')`);
+    await queue();
+    expect(await kinds()).toEqual(['monitor.down suppressed']);
+    await suppress(`date_trunc('hour', app_now(), 'UTC') - interval '1 second'`);
+    await asEngine('update incidents set remind_at = app_now() where user_id = ?', [user.id]);
+    await queue();
+    expect(await kinds()).toEqual(['monitor.down suppressed', 'monitor.reminder queued']);
+  });
+
+  test('users take turns, however many incidents of one are due', async () => {
+    const remind = async (owner: TestUser, count: number, minutesOverdue: number) => {
+      const [monitor, provider] = [await createMonitor(owner), await createProvider(owner)];
+      await owner.api.post(`${monitor.path}/notifications`, { json: { provider_id: provider.id, remind_every_seconds: 300 } });
+      await asEngine(
+        `with created as (
+           insert into monitors (user_id, friendly_name, url, target_host, is_active, status)
+           select user_id, 'M' || n, url, target_host, false, 'paused' from monitors, generate_series(2, ?) n where id = ? returning id, user_id),
+         assigned as (
+           insert into notifications (user_id, monitor_id, provider_id, remind_every_seconds) select user_id, id, ?, 300 from created)
+         insert into incidents (user_id, monitor_id, started_at, cause, remind_at)
+         select user_id, id, app_now() - interval '1 day', 'x', app_now() - ? * interval '1 minute'
+           from (select id, user_id from created union all select id, user_id from monitors where id = ?) as opened`,
+        [count, monitor.id, provider.id, minutesOverdue, monitor.id],
+      );
+      await asEngine(`update notifications set created_at = app_now() - interval '1 hour' where user_id = ?`, [owner.id]);
+    };
+    const other = await service.createUser();
+    await remind(user, 80, 30);
+    await remind(other, 1, 1);
+    await service.database.engineTransaction((query) => queueReminders(query, 0));
+    const queued = await service.database.asEngine((em) =>
+      em.execute<{ user_id: number; count: number }[]>(
+        `select user_id::int, count(*)::int from alerts where user_id in (?, ?) and kind = 'monitor.reminder' group by 1 order by 2`,
+        [user.id, other.id],
+      ),
+    );
+    expect(queued).toEqual([
+      { user_id: other.id, count: 1 },
+      { user_id: user.id, count: 49 },
+    ]);
   });
 
   test('one that waits when the monitor is up again is not sent', async () => {

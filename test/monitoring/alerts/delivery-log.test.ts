@@ -161,6 +161,56 @@ test('a message that is sent again counts toward the limits, also if it is a rec
     .toMatchObject({ status: 'suppressed', last_error: 'the limit of 100 messages per hour for this provider is reached' });
 });
 
+const reachLimit = () =>
+  service.database.asEngine((em) =>
+    em.execute(
+      `insert into message_counts
+       select ?, 'provider ' || ?, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 100 from generate_series(0, 1) n`,
+      [user.id, providerId],
+      'run',
+    ),
+  );
+const redeliver = async (id: number) => expect((await user.api.post(`/api/deliveries/${id}/redeliver`)).status).toBe(202);
+
+test.each(['alerts.suppressed', 'provider.failing'])('a notice %s that is sent again counts toward the limits', async (kind) => {
+  const payload = {
+    type: kind,
+    timestamp: new Date().toISOString(),
+    data: { provider_id: providerId, limit: 'x', until: '2026-01-01T00:00:00Z' },
+  };
+  const [notice] = await service.database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into alerts (user_id, provider_id, kind, payload, status, done_at) values (?, ?, ?, ?::jsonb, 'sent', app_now()) returning id`,
+      [user.id, providerId, kind, JSON.stringify(payload)],
+    ),
+  );
+  const id = Number(notice?.id);
+  await reachLimit();
+  await redeliver(id);
+  await expect
+    .poll(() => readAlert(id), { timeout: 15_000 })
+    .toMatchObject({ status: 'suppressed', last_error: 'the limit of 100 messages per hour for this provider is reached' });
+});
+
+test('a recovery is sent beyond a limit, although the alert that it ends is sent again in vain, and itself is sent earlier', async () => {
+  const down = await store({ status: `'failed'`, done_at: 'app_now()' });
+  await redeliver(down);
+  await expect.poll(() => readAlert(down), { timeout: 15_000 }).toMatchObject({ status: 'sent' });
+  await reachLimit();
+  await redeliver(down);
+  await expect.poll(() => readAlert(down), { timeout: 15_000 }).toMatchObject({ status: 'suppressed' });
+  const [recovery] = await service.database.asEngine((em) =>
+    em.execute<{ id: number }[]>(
+      `insert into alerts (user_id, incident_id, provider_id, kind, payload, attempts, next_attempt_at)
+       select user_id, incident_id, provider_id, ${sampleAlert('monitor.recovered')}, 2, ${later} from alerts where id = ? returning id`,
+      [down],
+    ),
+  );
+  const id = Number(recovery?.id);
+  await redeliver(id);
+  await expect.poll(() => readAlert(id), { timeout: 15_000 }).toMatchObject({ status: 'sent' });
+});
+
 test('a message is given up 24 hours after it was queued again, not after it was created', async () => {
   const { script } = receivers.telegram;
   receivers.telegram.script = scripts.respond('oops', 500);
@@ -188,6 +238,34 @@ test('test notifications are logged with their outcome, and change what the prov
     { ...common, status: 'sent', last_error: null, sent_at: expect.any(String) },
     { ...common, status: 'failed', last_error: error, sent_at: null },
   ]);
+});
+
+test('new settings end the pause of a provider and its failures, and a new name does not', async () => {
+  const failing = async () => {
+    const [row] = await service.database.asUser(user.id, (em) =>
+      em.execute<{ failing: boolean }[]>(
+        `select (failing_since, failing_told_at, next_message_at) is not null and failed_attempts = 9 as failing,
+           num_nulls(failing_since, failing_told_at, next_message_at) + failed_attempts as healthy from providers where id = ?`,
+        [providerId],
+      ),
+    );
+    return row;
+  };
+  await service.database.asEngine((em) =>
+    em.execute(
+      `update providers set failing_since = app_now(), failing_told_at = app_now(), failed_attempts = 9, next_message_at = ${later}, last_delivery_error = 'x'
+        where id = ?`,
+      [providerId],
+      'run',
+    ),
+  );
+  const { body: read } = await user.api.get(`/api/providers/${providerId}`);
+  await user.api.put(`/api/providers/${providerId}`, { json: { name: 'Renamed' } });
+  await user.api.put(`/api/providers/${providerId}`, { json: { ...read.data, name: 'Renamed again' } });
+  expect(await failing()).toEqual({ failing: true, healthy: 9 });
+  const { body } = await user.api.put(`/api/providers/${providerId}`, { json: { chat_id: '-100456' } });
+  expect(await failing()).toEqual({ failing: false, healthy: 3 });
+  expect(body.data.last_delivery_error).toBe('x');
 });
 
 test('a test that is accepted, and new settings, make the alerts due that wait because the provider failed', async () => {

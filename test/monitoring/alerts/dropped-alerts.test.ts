@@ -376,6 +376,21 @@ test.runIf(process.env.TEST_DATABASE_URL)('an alert whose cancellation is commit
   expect(receivers.telegram.requests.length).toBe(before);
 });
 
+test('a provider that another process was told to leave alone gets no message, and its alerts wait', async () => {
+  const { user, providerId } = await queue({ count: 2 });
+  const before = receivers.telegram.requests.length;
+  const { transactions } = startDispatcher(async (nth) => {
+    if (nth !== 2) return;
+    await service.database.asEngine((em) =>
+      em.execute(`update providers set next_message_at = app_now() + interval '1 hour' where id = ?`, [providerId], 'run'),
+    );
+  });
+  await expect.poll(transactions, { timeout: 15_000 }).toBe(3);
+  const alerts = await service.database.asUser(user.id, (em) => em.execute('select status, attempts, lease_token as token from alerts'));
+  expect(alerts).toEqual(Array(2).fill({ status: 'queued', attempts: 0, token: null }));
+  expect(receivers.telegram.requests.length).toBe(before);
+});
+
 test('an attempt that fails after the monitor was paused is not repeated', async () => {
   const { user, path } = await queue({ count: 1 });
   const attempted = holdDelivery();

@@ -236,6 +236,32 @@ describe('dispatcher', () => {
     });
   });
 
+  test('beyond the limit, only those recoveries of a group are sent that end what was sent', async () => {
+    const reachLimit = `insert into message_counts
+      select ?, 'provider ' || ?, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 100 from generate_series(0, 1) n`;
+    await queue(3);
+    await service.database.asEngine(async (em) => {
+      await em.execute(`update alerts set status = 'sent', done_at = app_now() where provider_id = ?`, [providerId], 'run');
+      await em.execute(
+        `insert into alerts (user_id, incident_id, provider_id, kind, payload)
+         select user_id, incident_id, provider_id, 'monitor.recovered', jsonb_set(payload, '{type}', '"monitor.recovered"') from alerts
+          where provider_id = ?`,
+        [providerId],
+        'run',
+      );
+      await em.execute(reachLimit, [user.id, providerId], 'run');
+    });
+    await queue(5);
+    start();
+    await expect.poll(() => countOf('suppressed'), { timeout: 15_000 }).toBe(5);
+    await expect.poll(() => countOf('sent'), { timeout: 15_000 }).toBe(7);
+    expect(messages.map(({ content }) => content.title)).toEqual(['3 monitors recovered', 'Alerts are not sent for now']);
+    const sent = await service.database.asUser(user.id, (em) =>
+      em.execute<{ kind: string }[]>(`select kind from alerts where status = 'sent' order by id`),
+    );
+    expect(sent.map(({ kind }) => kind).slice(3)).toEqual([...Array(3).fill('monitor.recovered'), 'alerts.suppressed']);
+  });
+
   test("after an hour of failures, the user's other providers tell it, once", async () => {
     const other = (await createProvider(user)).id;
     const setFailing = (minutes: number, attempts: number) =>

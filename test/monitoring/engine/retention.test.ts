@@ -98,3 +98,36 @@ test.each([
     expect(kept.map(({ name }) => name)).toEqual(['new sent', 'old queued', 'old, still open']);
   },
 );
+
+test('keeps the newest 10,000 alerts of a provider, those that wait, and what was said first about an open incident', async () => {
+  const user = await service.createUser();
+  const [monitor, busy, other] = [await createMonitor(user, { is_active: false }), await createProvider(user), await createProvider(user)];
+  await service.database.asEngine(async (em) => {
+    const [incident] = await em.execute<{ id: number }[]>(
+      `insert into incidents (user_id, monitor_id, started_at, cause) values (?, ?, now(), 'open') returning id`,
+      [user.id, monitor.id],
+    );
+    const insert = (provider: number, count: number, name: string, columns: { status: string; incident?: number }) =>
+      em.execute(
+        `insert into alerts (user_id, provider_id, incident_id, kind, payload, status, done_at, sequence)
+         select ?, ?, ?, ${namedAlert(`'${name}'`)}, ?, now(), n from generate_series(1, ?) n`,
+        [user.id, provider, columns.incident ?? null, columns.status, count],
+        'run',
+      );
+    await insert(other.id, 3, 'of another provider', { status: 'sent' });
+    await insert(busy.id, 2, 'old', { status: 'sent' });
+    await insert(busy.id, 1, 'waits', { status: 'queued' });
+    await insert(busy.id, 1, 'open', { status: 'sent', incident: Number(incident?.id) });
+    await insert(busy.id, 10_000, 'new', { status: 'suppressed' });
+  });
+  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  const kept = await service.database.asUser(user.id, (em) =>
+    em.execute(`select ${alertName} as name, count(*)::int as count from alerts group by 1 order by 1`),
+  );
+  expect(kept).toEqual([
+    { name: 'new', count: 10_000 },
+    { name: 'of another provider', count: 3 },
+    { name: 'open', count: 1 },
+    { name: 'waits', count: 1 },
+  ]);
+});
