@@ -435,7 +435,7 @@ export const networkFaults: Fault[] = [
       replace: '[pathname + search]',
     },
     { title: 'an error shows the query of a webhook', find: '`${pathname}${search}`.split(', replace: '`${pathname}`.split(' },
-    { title: 'an error shows a secret in other letters', find: "'gi'), '****')", replace: "'g'), '****')" },
+    { title: 'an error shows a secret in other letters', find: "'gi');", replace: "'g');" },
     {
       title: 'an error shows a secret in base64',
       find: ", Buffer.from(secret).toString('base64')]",
@@ -445,6 +445,21 @@ export const networkFaults: Fault[] = [
       title: 'an error shows the rest of a secret that contains another',
       find: 'b.length - a.length',
       replace: 'a.length - b.length',
+    },
+    {
+      title: 'an error shows the beginning of a secret that overlaps the end of another',
+      find: 'end = Math.max(end, index + secret.length);',
+      replace: 'end = index >= end ? index + secret.length : end;',
+    },
+    {
+      title: 'an error shows the beginning of a secret that is behind the limit in part',
+      find: 'text.slice(0, maxReadLength + longest.length)',
+      replace: 'text.slice(0, maxReadLength)',
+    },
+    {
+      title: 'all of a long response is searched for secrets',
+      find: 'const maxReadLength = 4096;',
+      replace: 'const maxReadLength = 65_536;',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/sms/sms.channel.ts', tests: ['test/monitoring/channels/sms.test.ts'] }, [
