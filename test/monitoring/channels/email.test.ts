@@ -284,6 +284,26 @@ describe('rejected mail', () => {
     expect(failure.message.length).toBeLessThan(300);
   });
 
+  test.each([
+    ['in whole', (url: string) => url],
+    ['in part', (url: string) => url.slice(0, -20)],
+    ['on two lines', (url: string) => url.replace(/.{30}$/, '\r\n$&')],
+    ['as a signature', (url: string) => url.slice(url.lastIndexOf('/') + 1)],
+    ['percent-encoded', encodeURIComponent],
+  ])('is quoted without the link that confirms the address: %s', async (_, quote) => {
+    const signature = 'Vn3kQ8rT1xZbLw5yPc7DmHs0JgAe2FuKiN4oRtXvB6E';
+    const url = `https://status.example.com/confirm-recipient/5/${signature}`;
+    const event: StoredEvent = {
+      type: 'recipient.confirmation',
+      timestamp: '2026-11-15T12:59:00.000Z',
+      data: { provider_id: 5, recipient: 'ops@example.com', account: 'ana@example.com', installation: 'Sitekeeper', url },
+    };
+    const server = await mailServer(rejectRecipient(554, `5.7.1 Spam: ${quote(url)}`));
+    const { message: shown } = await failureOf(send(`smtp://${server.host}`, 'ops@example.com', messageOf(event)));
+    expect(shown).toMatch(/^The mail server rejected the message with status 554: 5\.7\.1 Spam: .*\*\*\*\*/);
+    for (let at = 0; at + 8 <= signature.length; at++) expect(shown).not.toContain(signature.slice(at, at + 8));
+  });
+
   test('after the data is a permanent failure', async () => {
     const server = await mailServer({
       onData: (stream, _, done) =>

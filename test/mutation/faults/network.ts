@@ -503,6 +503,16 @@ export const networkFaults: Fault[] = [
       replace: 'settings: [],',
     },
     {
+      title: 'the user who adds a recipient sees the link that confirms it, if the mail server quotes it',
+      find: ', ...secretsIn(message)]',
+      replace: ']',
+    },
+    {
+      title: 'the user who adds a recipient sees the link that confirms it, if the mail server quotes a part of it',
+      find: 'return Array.from({ length: signature.length - 7 }, (_, index) => signature.slice(index, index + 8));',
+      replace: 'return [signature];',
+    },
+    {
       title: 'mails do not name their incident',
       find: 'event.data.incident?.id : undefined',
       replace: 'undefined : undefined',
