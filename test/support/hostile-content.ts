@@ -1,6 +1,7 @@
-import { type Content, contentOf } from '../../src/monitoring/messages/content.ts';
+import { contentOf } from '../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
 import { type GroupedEvent, groupContent } from '../../src/monitoring/messages/group-content.ts';
+import type { Content } from '../../src/monitoring/messages/message-content.ts';
 import { sampleEvent } from './sample-event.ts';
 
 /** Names that would be formatted, link somewhere or mention somebody, if they were not escaped. */

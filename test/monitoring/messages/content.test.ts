@@ -179,39 +179,3 @@ test('a response time from ten seconds on is in seconds', () => {
   const lastGood = (ms: number) => factsOf({ ...event, lastGood: { at: event.timestamp, ms } })[2]?.[2];
   expect([lastGood(1204), lastGood(9999), lastGood(12_480)]).toEqual(['last good 1,204 ms', 'last good 9,999 ms', 'last good 12.4 s']);
 });
-
-test('a provider that fails is named, with its last error and the time of the first', () => {
-  const event: StoredEvent = {
-    type: 'provider.failing',
-    timestamp: '2026-11-15T02:41:07.000Z',
-    data: {
-      provider_id: 4,
-      provider_type: 'slack',
-      provider_name: null,
-      failing_since: '2026-11-15T01:41:07.000Z',
-      last_delivery_error: 'No\u202e such\nhook.',
-    },
-  };
-  expect(contentOf(event)).toMatchObject({
-    tone: 'down',
-    title: 'Alerts are not delivered: slack provider 4',
-    subject: 'Alerts are not delivered: slack provider 4',
-    line: ['No such hook.'],
-  });
-  expect(factsOf(event)).toEqual([['Since', 'Sun 15 Nov, 01:41 UTC', 'Since Sun 15 Nov, 01:41 UTC']]);
-  event.data = { ...event.data, last_delivery_error: null, provider_name: 'Ops\nchat' };
-  expect(contentOf(event)).toMatchObject({ title: 'Alerts are not delivered: Ops chat', line: ['Every attempt has failed.'] });
-});
-
-test('a limit that is reached is named, with its end', () => {
-  const { tone, title, line, at } = contentOf({
-    type: 'alerts.suppressed',
-    timestamp: '2026-11-15T12:20:00.000Z',
-    data: { provider_id: 4, provider_type: 'sms', limit: '50 SMS per day', until: '2026-11-16T00:00:00.000Z' },
-  });
-  expect([tone, title, utcText(line, { now: at })]).toEqual([
-    'warning',
-    'Alerts are not sent for now',
-    'The limit of 50 SMS per day is reached. Until Mon 16 Nov, 00:00 UTC, only recoveries of what was sent are sent.',
-  ]);
-});

@@ -1,5 +1,5 @@
 import escapeHtml from 'escape-html';
-import type { Content, Fact, Link, Tone } from '../../messages/content.ts';
+import type { Content, Fact, Link, Tone } from '../../messages/message-content.ts';
 import { type Text, utcText } from '../../messages/text.ts';
 import { truncate } from '../redact.ts';
 

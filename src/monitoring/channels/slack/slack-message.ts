@@ -1,5 +1,5 @@
 import type { ContextBlock, MessageAttachment } from '@slack/types';
-import type { Content, Fact } from '../../messages/content.ts';
+import type { Content, Fact } from '../../messages/message-content.ts';
 import { joinText, type Text, utcText } from '../../messages/text.ts';
 import { colors } from '../colors.ts';
 

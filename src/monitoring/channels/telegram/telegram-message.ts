@@ -1,4 +1,4 @@
-import type { Content, Fact } from '../../messages/content.ts';
+import type { Content, Fact } from '../../messages/message-content.ts';
 import { type Text, utcText } from '../../messages/text.ts';
 
 /** The text of a Telegram message in its HTML: the title, the line, and the facts below. */
