@@ -50,6 +50,7 @@ function outageContent({ timestamp, data: { monitor, incident }, lastGood }: Out
   return {
     tone: 'down',
     sign: '❌',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,
@@ -85,6 +86,7 @@ function recoveredContent({ timestamp, data: { monitor, incident } }: EventOf<'m
   return {
     tone: 'up',
     sign: '✅',
+    about: 'monitor',
     state: `Recovered after ${roughDuration(ms)}`,
     name,
     title: `Recovered: ${name}`,
@@ -111,6 +113,7 @@ function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expir
   return {
     tone: 'warning',
     sign: '⚠️',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,
@@ -131,6 +134,7 @@ function renewedContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_r
   return {
     tone: 'up',
     sign: '✅',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,

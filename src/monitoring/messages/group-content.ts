@@ -72,6 +72,7 @@ export function groupContent(grouped: readonly GroupedEvent[]): Content {
   return {
     tone: worst.kind.tone,
     sign: worst.kind.sign,
+    about: 'monitors',
     state: title,
     name: null,
     title,

@@ -7,6 +7,8 @@ export type Tone = 'down' | 'up' | 'warning' | 'neutral';
 export interface Content {
   tone: Tone;
   sign: string;
+  /** What makes somebody get the message: an assignment, or the providers of an account. Null if the message says why itself. */
+  about: 'monitor' | 'monitors' | 'providers' | null;
   /** The state alone, such as "Recovered after 23 min". */
   state: string;
   /** What it is about: the name of the monitor. Null if the state says everything. */

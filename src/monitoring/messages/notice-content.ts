@@ -10,6 +10,7 @@ export function failingContent({ timestamp, data }: EventOf<'provider.failing'>)
   return {
     tone: 'down',
     sign: '❌',
+    about: 'providers',
     state: 'Alerts are not delivered',
     name: provider,
     title: `Alerts are not delivered: ${provider}`,
@@ -28,6 +29,7 @@ export function suppressedContent({ timestamp, data }: EventOf<'alerts.suppresse
   return {
     tone: 'warning',
     sign: '⚠️',
+    about: 'providers',
     state: title,
     name: null,
     title,
@@ -46,6 +48,7 @@ export function confirmationContent({ timestamp, data }: EventOf<'recipient.conf
   return {
     tone: 'neutral',
     sign: '✉️',
+    about: null,
     state,
     name: null,
     title: state,
@@ -66,6 +69,7 @@ export function testContent({ timestamp }: EventOf<'test'>): Content {
   return {
     tone: 'neutral',
     sign: '🔔',
+    about: null,
     state,
     name: null,
     title: state,

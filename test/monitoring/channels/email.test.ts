@@ -7,6 +7,7 @@ import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { contentOf } from '../../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
+import { groupContent } from '../../../src/monitoring/messages/group-content.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
@@ -110,6 +111,32 @@ describe('mail', () => {
     ]);
     expect(parsed.html).toContain(`<a class="link" href="${url}"`);
     expect(parsed.html).toContain(`<a class="button" href="${url}"`);
+  });
+
+  const timestamp = '2026-11-15T12:59:00.000Z';
+  const provider = { provider_id: 3, provider_type: 'slack', provider_name: 'Ops', failing_since: timestamp, last_delivery_error: 'x' };
+  const reached = { provider_id: 3, provider_type: 'email', limit: '100 messages per hour for this provider', until: timestamp };
+  const grouped = Array.from({ length: 6 }, (_, index) => ({ type: 'monitor.down' as const, monitorId: index, event: sampleEvent() }));
+  const failing = messageOf({ type: 'provider.failing', timestamp, data: provider });
+  const suppressed = messageOf({ type: 'alerts.suppressed', timestamp, data: reached });
+  const account = 'You get this because it is about the providers of this account, and “ops@example.com” is one of them.';
+
+  test.each([
+    ['a group', { ...message, content: groupContent(grouped) }, 'You get this because “ops@example.com” is assigned to these monitors.'],
+    ['a provider that fails', failing, account],
+    ['a limit', suppressed, account],
+  ])('about %s says why the recipient gets it, in both parts', async (_, what, reason) => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`, 'ops@example.com', what);
+    const { text = '', html } = server.mails[0]?.parsed ?? expect.fail();
+    expect(text.trim().split('\n').slice(-2)).toEqual([reason, 'Sitekeeper']);
+    expect(shownLines(html || '').slice(-2)).toEqual([reason, 'Sitekeeper']);
+  });
+
+  test('of a test has no reason, because the recipient may not be assigned to any monitor', async () => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`, 'ops@example.com', testMessage({ userId: 1, now: new Date() }));
+    expect(server.mails[0]?.parsed.text).not.toContain('You get this');
   });
 
   test('shows what users enter as text, and no address ends its link', async () => {

@@ -22,6 +22,7 @@ const address = ['Address', 'https://api.northwind.example/v2/checkout/health', 
 test('an outage has the cause in words, its start, the confirmation and the last good response', () => {
   expect(contentOf(sampleEvent())).toMatchObject({
     tone: 'down',
+    about: 'monitor',
     sign: '❌',
     state: 'Down',
     name: 'Checkout API',
@@ -42,6 +43,7 @@ test('a reminder says for how long the monitor has been down', () => {
   const event = sampleEvent({ type: 'monitor.reminder' });
   expect(contentOf(event)).toMatchObject({
     tone: 'down',
+    about: 'monitor',
     sign: '❌',
     state: 'Still down, 22 min',
     title: 'Still down, 22 min: Checkout API',
@@ -67,6 +69,7 @@ test('a recovery says how long the outage was, why it was, and how fast the resp
   const event = sampleEvent({ type: 'monitor.recovered' });
   expect(contentOf(event)).toMatchObject({
     tone: 'up',
+    about: 'monitor',
     sign: '✅',
     state: 'Recovered after 23 min',
     title: 'Recovered: Checkout API',
@@ -94,6 +97,7 @@ test.each([
   };
   expect(contentOf(event)).toMatchObject({
     tone: 'warning',
+    about: 'monitor',
     sign: '⚠️',
     title: `${state}: Checkout API`,
     subject: `${state}: Checkout API`,
@@ -107,6 +111,7 @@ test('a renewal says when the new certificate expires', () => {
   const [timestamp, replacedExpiry] = ['2026-11-15T12:59:00.000Z', '2026-11-24T12:59:00.000Z'];
   expect(contentOf({ type: 'monitor.tls_renewed', timestamp, data, replacedExpiry })).toMatchObject({
     tone: 'up',
+    about: 'monitor',
     sign: '✅',
     title: 'Certificate renewed: Checkout API',
     line: ['The new one expires ', new Date('2027-02-01T00:00:00.000Z')],

@@ -547,8 +547,18 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'a mail does not say why its recipient gets it',
-      find: 'name === null ? [] : [`You get this',
-      replace: 'name !== null ? [] : [`You get this',
+      find: '[...(about === null ? [] : [reasonOf(about, recipient)]), ',
+      replace: '[',
+    },
+    {
+      title: 'a mail about a group says that its recipient is assigned to one monitor',
+      find: 'is assigned to these monitors.',
+      replace: 'is assigned to this monitor.',
+    },
+    {
+      title: 'a mail about the delivery of alerts says that its recipient is assigned to a monitor',
+      find: 'You get this because it is about the providers of this account, and “${recipient}” is one of them.',
+      replace: 'You get this because “${recipient}” is assigned to this monitor.',
     },
     {
       title: 'a name can be decoded as an encoded word in a subject',

@@ -46,7 +46,7 @@ interface Envelope {
 function composeMail({ from, recipient, installation }: Envelope, { id, continues, event, content }: Message) {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
   const idOf = (message: string) => `<${message.replace(/[^\w.-]/g, '-')}@${domain}>`;
-  const incidentId = content.list.length === 0 && 'monitor' in event.data ? event.data.incident?.id : undefined;
+  const incidentId = content.about === 'monitor' && 'monitor' in event.data ? event.data.incident?.id : undefined;
   return {
     from,
     to: { name: '', address: recipient }, // A string would be parsed as a list.

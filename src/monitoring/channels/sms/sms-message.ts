@@ -22,7 +22,7 @@ const shortNameLength = 20;
 
 /** Says what has happened in one segment. State, duration and cause are never left out. */
 export function smsText({ event, content }: Pick<Message, 'event' | 'content'>): string {
-  if (content.list.length > 0) return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);
+  if (content.about === 'monitors') return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);
   if (!('monitor' in event.data)) return fitOneSegment(`${content.title}. ${utcText(content.line, { now: content.at })}`);
   const { friendly_name, url } = event.data.monitor;
   const name = plainText(friendly_name);
