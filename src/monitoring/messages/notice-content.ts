@@ -25,7 +25,7 @@ export function failingContent({ timestamp, data }: EventOf<'provider.failing'>)
 
 export function suppressedContent({ timestamp, data }: EventOf<'alerts.suppressed'>): Content {
   const title = 'Alerts are not sent for now';
-  const line = [`The limit of ${data.limit} is reached. Until `, new Date(data.until), ', only recoveries of what was sent are sent.'];
+  const line = [`Limit reached: ${data.limit}. Until `, new Date(data.until), ', only recoveries are sent.'];
   return {
     tone: 'warning',
     sign: '⚠️',
@@ -35,7 +35,7 @@ export function suppressedContent({ timestamp, data }: EventOf<'alerts.suppresse
     title,
     line,
     list: [],
-    facts: [],
+    facts: [{ label: 'Other alerts', value: ['Not sent, but in the log of deliveries of the provider'] }],
     links: [],
     subject: title,
     at: new Date(timestamp),

@@ -27,8 +27,8 @@ test('a provider that fails is named, with its last error and the time of the fi
   expect(contentOf(event)).toMatchObject({ title: 'Alerts are not delivered: Ops chat', line: ['Every attempt has failed.'] });
 });
 
-test('a limit that is reached is named, with its end', () => {
-  const { tone, title, line, at } = contentOf({
+test('a limit that is reached is named, with its end, and only a mail says where the other alerts are', () => {
+  const { tone, title, line, facts, at } = contentOf({
     type: 'alerts.suppressed',
     timestamp: '2026-11-15T12:20:00.000Z',
     data: { provider_id: 4, provider_type: 'sms', limit: '50 SMS per day', until: '2026-11-16T00:00:00.000Z' },
@@ -36,8 +36,10 @@ test('a limit that is reached is named, with its end', () => {
   expect([tone, title, utcText(line, { now: at })]).toEqual([
     'warning',
     'Alerts are not sent for now',
-    'The limit of 50 SMS per day is reached. Until Mon 16 Nov, 00:00 UTC, only recoveries of what was sent are sent.',
+    'Limit reached: 50 SMS per day. Until Mon 16 Nov, 00:00 UTC, only recoveries are sent.',
   ]);
+  // Without a phrase, only mails show it.
+  expect(facts).toEqual([{ label: 'Other alerts', value: ['Not sent, but in the log of deliveries of the provider'] }]);
 });
 
 test('a link that confirms an address says who wants to send what to whom, without line breaks from them', () => {
