@@ -694,6 +694,16 @@ export const networkFaults: Fault[] = [
       find: 'const cause = shortCause(incident.cause);',
       replace: "const cause = incident.cause || shortCause('');",
     },
+    {
+      title: 'an SMS about an outage of several days has times without days',
+      find: 'const isRecent = ms < dayMs;',
+      replace: 'const isRecent = ms < 1000 * dayMs;',
+    },
+    {
+      title: 'an SMS about a group needs several segments',
+      find: "return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);",
+      replace: "return fitOneSegment(content.title).concat(`: ${content.list.join(', ')}`);",
+    },
   ]),
   ...faultsIn(
     { file: 'src/monitoring/messages/text.ts', tests: ['test/monitoring/messages/text.test.ts', 'test/monitoring/channels/email.test.ts'] },
