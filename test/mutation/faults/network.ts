@@ -594,8 +594,8 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'a cause can notify everybody in a channel',
-      find: '(time) => localTime(time, at), encode)',
-      replace: '(time) => localTime(time, at), encode && String)',
+      find: '(time) => localTime(time, at),\n      (part) => encode(part, limit),',
+      replace: '(time) => localTime(time, at),',
     },
     {
       title: 'a URL can end its link in Slack and mention somebody after it',
@@ -609,8 +609,15 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'the name of the installation can notify everybody in a channel',
-      find: '[...shown, encode(installation)]',
+      find: '[...shown, encode(installation, limits.footer)]',
       replace: '[...shown, installation]',
+    },
+    { title: 'Slack rejects a message because of a long URL', find: 'url: 2000', replace: 'url: 20_000' },
+    { title: 'Slack rejects a message because of a long cause', find: 'phrase: 200', replace: 'phrase: 2000' },
+    {
+      title: 'Slack rejects a message because of a cause that it gets with entities',
+      find: "truncate(text, limit, '…', (part) => escapeEntities(part).length)",
+      replace: "truncate(text, limit, '…')",
     },
     { title: 'Slack makes mentions of what it finds in a cause', find: ' verbatim: true,', replace: '' },
     {
