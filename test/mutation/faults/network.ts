@@ -634,12 +634,12 @@ export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram-message.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
     {
       title: 'the name of a monitor is HTML in Telegram',
-      find: '`${sign} ${encodeText(title)}`',
+      find: '`${sign} ${encodeText(title, limits.title)}`',
       replace: '`${sign} ${title}`',
     },
     {
       title: 'the cause of an outage is HTML in Telegram',
-      find: 'utcText(text, { now: at, encode: encodeText })',
+      find: 'utcText(text, { now: at, encode: (part) => encodeText(part, limit) })',
       replace: 'utcText(text, { now: at })',
     },
     {
@@ -654,8 +654,13 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'the name of the installation is HTML in Telegram',
-      find: '...others, encodeText(installation)]',
+      find: '...others, encodeText(installation, limits.footer)]',
       replace: '...others, installation]',
+    },
+    {
+      title: 'a list of monitors with long names is too long for Telegram',
+      find: 'listed: 250',
+      replace: 'listed: 2500',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram.channel.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
