@@ -1,6 +1,7 @@
-import { type Content, contentOf } from '../../src/monitoring/messages/content.ts';
+import { contentOf } from '../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../src/monitoring/messages/event.ts';
 import { type GroupedEvent, groupContent } from '../../src/monitoring/messages/group-content.ts';
+import type { Content } from '../../src/monitoring/messages/message-content.ts';
 import { sampleEvent } from './sample-event.ts';
 
 /** Names that would be formatted, link somewhere or mention somebody, if they were not escaped. */
@@ -17,7 +18,7 @@ export const hostileNames = [
 function extremeEvent(type: StoredEvent['type'], text: string): StoredEvent {
   const event = sampleEvent({ type: type === 'monitor.recovered' ? type : 'monitor.down', name: text, cause: text });
   if (!('incident' in event.data)) return event;
-  const url = `https://${'x'.repeat(60)}.example/${encodeURI(text.toWellFormed()).slice(0, 1900)}`;
+  const url = `https://${'x'.repeat(60)}.example/${encodeURI(text.toWellFormed())}`.slice(0, 2048);
   const monitor = { ...event.data.monitor, url, tls_expires_at: '2026-11-24T12:59:00.000Z' };
   const { timestamp } = event;
   switch (type) {
@@ -38,6 +39,7 @@ function extremeEvent(type: StoredEvent['type'], text: string): StoredEvent {
 
 const texts: [string, string][] = [
   ['5,000 characters to escape', '*'.repeat(5000)],
+  ['5,000 characters to escape in HTML', '&&<&&"&&>&'.repeat(500)],
   ['5,000 letters of three bytes', '監'.repeat(5000)],
   ['5,000 emojis', '👩‍👩‍👧‍👦'.repeat(5000 / 11)],
   ['bidi controls and line breaks', '\u202eevil\u202c\r\n\u2066x\u2069 \u0000 \ud800'],
@@ -59,8 +61,10 @@ function groupOf(text: string): GroupedEvent[] {
   return Array.from({ length: 250 }, (_, index) => ({ type: 'monitor.down', monitorId: index, event: extremeEvent('monitor.down', text) }));
 }
 
+export const hostileGroups = texts.map(([title, text]): [string, Content] => [`a group with ${title}`, groupContent(groupOf(text))]);
+
 /** What messages can say at most. */
 export const hostileContent: [string, Content][] = [
   ...hostileEvents.map(([title, event]): [string, Content] => [title, contentOf(event)]),
-  ...texts.map(([title, text]): [string, Content] => [`a group with ${title}`, groupContent(groupOf(text))]),
+  ...hostileGroups,
 ];

@@ -2,8 +2,8 @@ import type { components } from '../../../generated/types/monitoring.ts';
 import type { DeliverySettings } from '../../config/config.ts';
 import type { ValidationError } from '../../errors.ts';
 import type { Net } from '../../net/resolve.ts';
-import type { Content } from '../messages/content.ts';
 import type { StoredEvent } from '../messages/event.ts';
+import type { Content } from '../messages/message-content.ts';
 
 type ProviderCreate = components['schemas']['ProviderCreate'];
 

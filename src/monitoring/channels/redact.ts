@@ -1,22 +1,35 @@
 const maxQuoteLength = 200;
 
+/** How much of a response is read, because redacting takes time and only the beginning is quoted. */
+const maxReadLength = 4096;
+
 /**
  * Prepares a receiver's response for use in an error message: on one line, truncated, without secrets. HTML pages, which proxies
  * send, are dropped.
  */
 export function quoteSafely(text: string, secrets: readonly string[]): string {
   if (/^\s*</.test(text)) return '';
-  const line = redactSecrets(text, secrets)
+  const line = redactBeginning(text, secrets)
     .replace(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ')
     .trim();
   return truncate(line, maxQuoteLength, '…').replace(/\.$/, '');
 }
 
-function redactSecrets(text: string, secrets: readonly string[]): string {
-  // Longer secrets come first, so that a secret that contains another is redacted as a whole.
+function redactBeginning(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')]);
-  const longestFirst = forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
-  return longestFirst.reduce((rest, form) => rest.replace(new RegExp(form.replace(/[^\w]/g, '\\$&'), 'gi'), '****'), text);
+  const longestFirst = [...new Set(forms)].filter((form) => form !== '').sort((a, b) => b.length - a.length);
+  const [longest] = longestFirst;
+  if (longest === undefined) return text.slice(0, maxReadLength);
+  // A secret is also found inside another and across its end, so that no part of it remains.
+  const secretHere = new RegExp(`(?=(${longestFirst.map((form) => form.replace(/[^\w]/g, '\\$&')).join('|')}))`, 'gi');
+  let [redacted, end] = ['', 0];
+  // Enough is read to find a secret that begins before the limit as a whole.
+  for (const { index, 1: secret = '' } of text.slice(0, maxReadLength + longest.length).matchAll(secretHere)) {
+    if (index >= maxReadLength) break;
+    if (index >= end) redacted += `${text.slice(end, index)}****`;
+    end = Math.max(end, index + secret.length);
+  }
+  return redacted + text.slice(end, maxReadLength);
 }
 
 /** Truncates to a size of at most `limit`, in UTF-16 units by default, including the mark. Never splits a visible character. */

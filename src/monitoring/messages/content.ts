@@ -1,49 +1,10 @@
-// What messages say, before a channel gives it a form. Pure: no clock, no database.
+// What messages about one event say. Pure: no clock, no database.
 import { formatDuration } from '../format-duration.ts';
 import { causeInWords } from './cause.ts';
-import type { EventContext, StoredEvent } from './event.ts';
-import { plainText, type Text } from './text.ts';
-
-/** Whether something is bad, good, about to become bad, or none of these. */
-export type Tone = 'down' | 'up' | 'warning' | 'neutral';
-
-export interface Content {
-  tone: Tone;
-  sign: string;
-  /** The state alone, such as "Recovered after 23 min". */
-  state: string;
-  /** What it is about: the name of the monitor. Null if the state says everything. */
-  name: string | null;
-  /** Complete without the others: "Down: Checkout API". */
-  title: string;
-  /** What has happened, in one line. */
-  line: Text;
-  /** The lines of a list, if the message is about several events. */
-  list: string[];
-  facts: Fact[];
-  links: Link[];
-  /** The subject of a mail. */
-  subject: string;
-  /** The time of the event. */
-  at: Date;
-}
-
-export interface Fact {
-  label: string;
-  value: Text;
-  /** A shorter value, where there is little room beside the label. */
-  short?: Text;
-  /** The same in a row of facts, where it has no label. Absent if only a table has room for it. */
-  phrase?: Text;
-  url?: string;
-}
-
-export interface Link {
-  label: string;
-  url: string;
-  /** Whether a mail also shows the URL itself, for readers who do not trust a button. */
-  isShown?: true;
-}
+import type { EventContext, EventOf, StoredEvent } from './event.ts';
+import type { Content, Fact, Link } from './message-content.ts';
+import { confirmationContent, failingContent, suppressedContent, testContent } from './notice-content.ts';
+import { plainText } from './text.ts';
 
 /** Says what an event means. */
 export function contentOf(event: StoredEvent): Content {
@@ -69,8 +30,6 @@ export function contentOf(event: StoredEvent): Content {
   }
 }
 
-type EventOf<Type extends StoredEvent['type']> = Extract<StoredEvent, { type: Type }>;
-
 function downContent(event: EventOf<'monitor.down'> & EventContext): Content {
   const checks = event.data.monitor.confirmations + 1;
   const confirmed: Fact = { label: 'Confirmed', value: [new Date(event.timestamp), `, ${checks} failed checks in a row`] };
@@ -91,6 +50,7 @@ function outageContent({ timestamp, data: { monitor, incident }, lastGood }: Out
   return {
     tone: 'down',
     sign: '❌',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,
@@ -126,6 +86,7 @@ function recoveredContent({ timestamp, data: { monitor, incident } }: EventOf<'m
   return {
     tone: 'up',
     sign: '✅',
+    about: 'monitor',
     state: `Recovered after ${roughDuration(ms)}`,
     name,
     title: `Recovered: ${name}`,
@@ -152,6 +113,7 @@ function tlsContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_expir
   return {
     tone: 'warning',
     sign: '⚠️',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,
@@ -172,6 +134,7 @@ function renewedContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_r
   return {
     tone: 'up',
     sign: '✅',
+    about: 'monitor',
     state,
     name,
     title: `${state}: ${name}`,
@@ -181,80 +144,6 @@ function renewedContent({ timestamp, data: { monitor } }: EventOf<'monitor.tls_r
     links: siteLinks(monitor.url),
     subject: `${state}: ${name}`,
     at,
-  };
-}
-
-function failingContent({ timestamp, data }: EventOf<'provider.failing'>): Content {
-  const provider = data.provider_name === null ? `${data.provider_type} provider ${data.provider_id}` : plainText(data.provider_name);
-  const since = new Date(data.failing_since);
-  return {
-    tone: 'down',
-    sign: '❌',
-    state: 'Alerts are not delivered',
-    name: provider,
-    title: `Alerts are not delivered: ${provider}`,
-    line: [plainText(data.last_delivery_error ?? 'Every attempt has failed.')],
-    list: [],
-    facts: [{ label: 'Since', value: [since], phrase: ['Since ', since] }],
-    links: [],
-    subject: `Alerts are not delivered: ${provider}`,
-    at: new Date(timestamp),
-  };
-}
-
-function suppressedContent({ timestamp, data }: EventOf<'alerts.suppressed'>): Content {
-  const title = 'Alerts are not sent for now';
-  const line = [`The limit of ${data.limit} is reached. Until `, new Date(data.until), ', only recoveries of what was sent are sent.'];
-  return {
-    tone: 'warning',
-    sign: '⚠️',
-    state: title,
-    name: null,
-    title,
-    line,
-    list: [],
-    facts: [],
-    links: [],
-    subject: title,
-    at: new Date(timestamp),
-  };
-}
-
-function confirmationContent({ timestamp, data }: EventOf<'recipient.confirmation'>): Content {
-  const [account, recipient] = [plainText(data.account), plainText(data.recipient)];
-  const state = `Confirm alerts of ${plainText(data.installation)}`;
-  return {
-    tone: 'neutral',
-    sign: '✉️',
-    state,
-    name: null,
-    title: state,
-    line: [`“${account}” wants to send alerts about websites to “${recipient}”.`],
-    list: [
-      'To get them, follow the link and press the button there.',
-      'If you do not want them, ignore this mail. Nothing more will be sent.',
-    ],
-    facts: [],
-    links: [{ label: 'Confirm the address', url: data.url, isShown: true }],
-    subject: state,
-    at: new Date(timestamp),
-  };
-}
-
-function testContent({ timestamp }: EventOf<'test'>): Content {
-  const state = 'Test notification from Sitekeeper';
-  return {
-    tone: 'neutral',
-    sign: '🔔',
-    state,
-    name: null,
-    title: state,
-    line: ['If you can read this, alerts will arrive here.'],
-    list: [],
-    facts: [],
-    links: [],
-    subject: `🔔 ${state}`,
-    at: new Date(timestamp),
   };
 }
 

@@ -66,3 +66,5 @@ export interface EventContext {
 
 /** An event as alerts store it. */
 export type StoredEvent = AlertEvent & EventContext;
+
+export type EventOf<Type extends EventType> = Extract<StoredEvent, { type: Type }>;

@@ -1,7 +1,8 @@
 // What a message says about several events. Pure: no clock, no database.
 import { shortCause } from './cause.ts';
-import { type Content, roughDuration, type Tone, untilExpiry } from './content.ts';
+import { roughDuration, untilExpiry } from './content.ts';
 import type { EventType, StoredEvent } from './event.ts';
+import type { Content, Tone } from './message-content.ts';
 import { plainText } from './text.ts';
 
 /** The lines of a list. The others are counted. */
@@ -71,6 +72,7 @@ export function groupContent(grouped: readonly GroupedEvent[]): Content {
   return {
     tone: worst.kind.tone,
     sign: worst.kind.sign,
+    about: 'monitors',
     state: title,
     name: null,
     title,

@@ -239,7 +239,7 @@ describe('delivery', () => {
       await queueAlert(await createProvider('sms'), 'down', 'another SMS too many');
       await expect.poll(() => statuses(), { timeout: 15_000 }).toEqual(['sent', 'suppressed', 'sent', 'suppressed']);
       await expect.poll(() => statuses('alerts.suppressed'), { timeout: 15_000 }).toEqual(['sent']);
-      expect(receivers.received().sms.at(-1)).toContain('The limit of 50 SMS per day is reached.');
+      expect(receivers.received().sms.at(-1)).toContain('Limit reached: 50 SMS per day.');
       expect(await sumOf('sms')).toBe(100);
     });
 

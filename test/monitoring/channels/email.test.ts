@@ -7,6 +7,7 @@ import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
 import { contentOf } from '../../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
+import { groupContent } from '../../../src/monitoring/messages/group-content.ts';
 import { createAuthority, trust } from '../../support/certificates.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
@@ -110,6 +111,32 @@ describe('mail', () => {
     ]);
     expect(parsed.html).toContain(`<a class="link" href="${url}"`);
     expect(parsed.html).toContain(`<a class="button" href="${url}"`);
+  });
+
+  const timestamp = '2026-11-15T12:59:00.000Z';
+  const provider = { provider_id: 3, provider_type: 'slack', provider_name: 'Ops', failing_since: timestamp, last_delivery_error: 'x' };
+  const reached = { provider_id: 3, provider_type: 'email', limit: '100 messages per hour for this provider', until: timestamp };
+  const grouped = Array.from({ length: 6 }, (_, index) => ({ type: 'monitor.down' as const, monitorId: index, event: sampleEvent() }));
+  const failing = messageOf({ type: 'provider.failing', timestamp, data: provider });
+  const suppressed = messageOf({ type: 'alerts.suppressed', timestamp, data: reached });
+  const account = 'You get this because it is about the providers of this account, and “ops@example.com” is one of them.';
+
+  test.each([
+    ['a group', { ...message, content: groupContent(grouped) }, 'You get this because “ops@example.com” is assigned to these monitors.'],
+    ['a provider that fails', failing, account],
+    ['a limit', suppressed, account],
+  ])('about %s says why the recipient gets it, in both parts', async (_, what, reason) => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`, 'ops@example.com', what);
+    const { text = '', html } = server.mails[0]?.parsed ?? expect.fail();
+    expect(text.trim().split('\n').slice(-2)).toEqual([reason, 'Sitekeeper']);
+    expect(shownLines(html || '').slice(-2)).toEqual([reason, 'Sitekeeper']);
+  });
+
+  test('of a test has no reason, because the recipient may not be assigned to any monitor', async () => {
+    const server = await mailServer();
+    await send(`smtp://${server.host}`, 'ops@example.com', testMessage({ userId: 1, now: new Date() }));
+    expect(server.mails[0]?.parsed.text).not.toContain('You get this');
   });
 
   test('shows what users enter as text, and no address ends its link', async () => {
@@ -282,6 +309,26 @@ describe('rejected mail', () => {
       /^The mail server rejected the message with status 550: 5\.1\.1 No such user; login \*\*\*\*:\*\*\*\* x+…\.$/,
     );
     expect(failure.message.length).toBeLessThan(300);
+  });
+
+  test.each([
+    ['in whole', (url: string) => url],
+    ['in part', (url: string) => url.slice(0, -20)],
+    ['on two lines', (url: string) => url.replace(/.{30}$/, '\r\n$&')],
+    ['as a signature', (url: string) => url.slice(url.lastIndexOf('/') + 1)],
+    ['percent-encoded', encodeURIComponent],
+  ])('is quoted without the link that confirms the address: %s', async (_, quote) => {
+    const signature = 'Vn3kQ8rT1xZbLw5yPc7DmHs0JgAe2FuKiN4oRtXvB6E';
+    const url = `https://status.example.com/confirm-recipient/5/${signature}`;
+    const event: StoredEvent = {
+      type: 'recipient.confirmation',
+      timestamp: '2026-11-15T12:59:00.000Z',
+      data: { provider_id: 5, recipient: 'ops@example.com', account: 'ana@example.com', installation: 'Sitekeeper', url },
+    };
+    const server = await mailServer(rejectRecipient(554, `5.7.1 Spam: ${quote(url)}`));
+    const { message: shown } = await failureOf(send(`smtp://${server.host}`, 'ops@example.com', messageOf(event)));
+    expect(shown).toMatch(/^The mail server rejected the message with status 554: 5\.7\.1 Spam: .*\*\*\*\*/);
+    for (let at = 0; at + 8 <= signature.length; at++) expect(shown).not.toContain(signature.slice(at, at + 8));
   });
 
   test('after the data is a permanent failure', async () => {

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
 import { mailText } from '../../../src/monitoring/channels/email/email-message.ts';
 import { slackMessage } from '../../../src/monitoring/channels/slack/slack-message.ts';
-import { smsText } from '../../../src/monitoring/channels/sms/sms-message.ts';
 import { telegramText } from '../../../src/monitoring/channels/telegram/telegram-message.ts';
 import { groupContent } from '../../../src/monitoring/messages/group-content.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
 
-const contentOf = (name: string, cause = 'HTTP 503') =>
-  groupContent(
-    Array.from({ length: 250 }, (_, index) => ({ type: 'monitor.down', monitorId: index, event: sampleEvent({ name, cause }) })),
-  );
-const sms = (name: string) => smsText({ event: sampleEvent(), content: contentOf(name) });
+const contentOf = (name: string) =>
+  groupContent(Array.from({ length: 250 }, (_, index) => ({ type: 'monitor.down', monitorId: index, event: sampleEvent({ name }) })));
 
 test('names in a list are escaped', () => {
   const content = contentOf('<b>&@channel <!here> _x_');
@@ -20,12 +16,4 @@ test('names in a list are escaped', () => {
   const { html, text } = mailText(content, { recipient: 'ops@example.com', installation: 'Sitekeeper', incidentId: undefined });
   expect(html).toContain('&lt;b&gt;&amp;@channel &lt;!here&gt; _x_: 503');
   expect(text).toContain('<b>&@channel <!here> _x_: 503');
-});
-
-test('the longest list is not too long for Telegram, and a text message for one segment', () => {
-  const longest = contentOf('x'.repeat(100), 'y'.repeat(1000));
-  expect(telegramText(longest, 'I'.repeat(100)).length).toBeLessThan(4096);
-  expect(sms('x'.repeat(100))).toMatch(/^250 monitors down: x+/);
-  expect(sms('x'.repeat(100)).length).toBeLessThanOrEqual(160);
-  expect(sms('Ж'.repeat(100)).length).toBeLessThanOrEqual(70);
 });

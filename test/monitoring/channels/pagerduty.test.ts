@@ -70,6 +70,14 @@ describe('event', () => {
     expect(sent()[0]).not.toHaveProperty('payload.group');
   });
 
+  test('about a monitor whose name and address show nothing has this installation as source', async () => {
+    const event = sampleEvent({ name: '\u202e' });
+    if (event.type !== 'monitor.down') expect.fail();
+    event.data.monitor.url = '\u202e';
+    expect(await sentAbout(event)).toMatchObject({ payload: { source: 'Northwind operations' } });
+    expect(sent()[0]).not.toHaveProperty('payload.component');
+  });
+
   test('that reminds of an incident is added to it', async () => {
     const event = sampleEvent();
     if (event.type !== 'monitor.down') expect.fail();
@@ -144,6 +152,54 @@ describe('event', () => {
     expect(sent()).toHaveLength(1);
     expect(JSON.stringify(sent()[0])).not.toMatch(/[\u202a-\u202e\u2066-\u2069]|\\u0000|\\ud800/);
   });
+});
+
+describe('the incident of a test', () => {
+  const tested = testMessage({ userId: 1, now: new Date() });
+  /** Accepts the event that opens the incident, and then responds to the others with these statuses. */
+  const rejectThen = (...statuses: number[]): typeof acceptPagerDutyEvent => {
+    return (request, response) => {
+      const status = pagerDutyEvent(request.body).event_action === 'resolve' ? statuses.shift() : undefined;
+      return (status === undefined ? acceptPagerDutyEvent : scripts.respond('{"status":"error","message":"Sorry"}', status))(
+        request,
+        response,
+      );
+    };
+  };
+
+  test('is resolved with a second attempt', async () => {
+    setup.api.script = rejectThen(500);
+    await send(tested);
+    expect(sent().map(({ event_action: action }) => action)).toEqual(['trigger', 'resolve', 'resolve']);
+  });
+
+  test.each([
+    [500, false, 'PagerDuty temporarily rejected the message with status 500: Sorry.'],
+    [400, true, 'PagerDuty rejected the message with status 400: Sorry.'],
+  ])('that cannot be resolved because of status %i is told', async (status, permanent, reason) => {
+    setup.api.script = rejectThen(status, status);
+    expect(await failureOf(send(tested))).toMatchObject({
+      permanent,
+      message: `PagerDuty accepted the test, but the incident that it opened could not be resolved: ${reason}`,
+    });
+    expect(sent()).toHaveLength(3);
+  });
+
+  test('that could not be opened is not resolved', async () => {
+    setup.api.script = scripts.respond('{"status":"error","message":"Sorry"}', 500);
+    expect(await failureOf(send(tested))).toMatchObject({
+      message: 'PagerDuty temporarily rejected the message with status 500: Sorry.',
+    });
+    expect(sent()).toHaveLength(1);
+  });
+});
+
+test('the event of a recovery is sent once, and its failure is that of every event', async () => {
+  setup.api.script = scripts.respond('{"status":"error","message":"Sorry"}', 500);
+  expect(await failureOf(send(messageOf(sampleEvent({ type: 'monitor.recovered' }))))).toMatchObject({
+    message: 'PagerDuty temporarily rejected the message with status 500: Sorry.',
+  });
+  expect(sent()).toHaveLength(1);
 });
 
 test('an unknown routing key is a permanent failure with the reasons', async () => {

@@ -29,6 +29,8 @@ describe('a quoted response', () => {
     ['a secret that contains another, as a whole', 'token abcdef', ['abc', 'abcdef'], 'token ****'],
     ['a secret that contains a later one, as a whole', 'token abcdef', ['abcdef', 'abc'], 'token ****'],
     ['a secret with the characters of a pattern', 'token a.b*c(d', ['a.b*c(d'], 'token ****'],
+    ['secrets that overlap', 'token abcdefgh.', ['abcd', 'cdefgh'], 'token ****'],
+    ['secrets that follow each other', 'abcxyz', ['abc', 'xyz'], '********'],
   ])('does not contain %s', (_, text, secrets, quote) => {
     expect(quoteSafely(text, secrets)).toBe(quote);
   });
@@ -42,6 +44,26 @@ describe('a quoted response', () => {
 
   test('is redacted before it is truncated, so that no part of a secret remains', () => {
     expect(quoteSafely(`${'x'.repeat(190)} secret-secret-secret`, ['secret-secret-secret'])).toBe(`${'x'.repeat(190)} ****`);
+  });
+
+  describe('is from the first 4,096 characters', () => {
+    const secret = 'secret-secret-secret';
+
+    test.each([
+      ['a text that begins later is empty', 4096, 'late', ''],
+      ['a text that begins before is cut', 4092, 'early', 'earl'],
+      ['a secret that begins before is redacted as a whole', 4095, `${secret} and more`, '****'],
+      ['a secret that begins before and ends with the cut', 4076, `${secret} and more`, '****'],
+      ['a secret that begins later does not appear', 4096, `${secret} and more`, ''],
+    ])('%s', (_, length, text, quote) => {
+      expect(quoteSafely(`${' '.repeat(length)}${text}`, [secret, 'sec'])).toBe(quote);
+    });
+
+    test('and a secret that is longer than these is redacted as a whole', () => {
+      const longest = 'abcdefghi/'.repeat(500);
+      expect(quoteSafely(`${' '.repeat(4000)}see ${longest} and more`, [longest])).toBe('see ****');
+      expect(quoteSafely(`${' '.repeat(4000)}see ${encodeURIComponent(longest)} and more`, [longest])).toBe('see ****');
+    });
   });
 });
 

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { hostileContent } from '../../support/hostile-content.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
+import { acceptSlackMessage, slackTexts } from '../../support/slack-receiver.ts';
 import { scripts } from '../../support/web-server.ts';
 import { externalAddress, failureOf, internalAddress, message, messageOf, startHttpChannels } from './http-channels.ts';
 
@@ -13,7 +15,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   setup.clearRequests();
-  setup.slack.script = scripts.respond('ok');
+  setup.slack.script = acceptSlackMessage;
 });
 afterAll(() => setup.close());
 
@@ -74,6 +76,38 @@ describe('message', () => {
     event.data.monitor.url = 'https://shop.example/a|b>c<!channel>';
     await send(messageOf(event));
     expect(sentBody().attachments[0].blocks[0].elements[0].text).toContain('<https://shop.example/a%7Cb%3Ec%3C!channel%3E|shop.example>');
+  });
+
+  test.each(hostileContent)('%s is accepted by Slack and says what is the matter', async (_, content) => {
+    await send({ ...message, content });
+    const { text, context } = slackTexts(setup.slack.requests[0]?.body ?? '');
+    expect(text).toContain(content.title.slice(0, 5));
+    expect(context).toMatch(/(^| · )Northwind operations$/);
+    // Nothing was cut within an entity, a time or a link.
+    for (const shown of [text, context]) expect(shown.replace(/&(amp|lt|gt);|<(!date|https?:)[^<>]*>/g, '')).not.toMatch(/[&<>]/);
+  });
+
+  test.each([
+    ['is a link if its URL has 2,000 characters as it is sent', '&'.repeat(394), true],
+    ['is no link if its URL is longer', '&'.repeat(395), false],
+  ])('has an address that %s', async (_, query, isLink) => {
+    const event = sampleEvent();
+    if (event.type !== 'monitor.down') expect.fail();
+    event.data.monitor.url = `https://shop.example/?12345678${query}`;
+    await send(messageOf(event));
+    const { context } = slackTexts(setup.slack.requests[0]?.body ?? '');
+    const url = `https://shop.example/?12345678${'&amp;'.repeat(query.length)}`;
+    expect(url.length <= 2000).toBe(isLink);
+    expect(context.split(' · ').at(-2)).toBe(isLink ? `<${url}|shop.example>` : 'shop.example');
+  });
+
+  test.each([
+    ['x'.repeat(200), 'x'.repeat(200)],
+    ['x'.repeat(201), `${'x'.repeat(199)}…`],
+    ['&'.repeat(41), `${'&amp;'.repeat(39)}…`],
+  ])('has a cause of at most 200 characters below the text, with those of entities', async (cause, shown) => {
+    await send(messageOf(sampleEvent({ type: 'monitor.recovered', cause })));
+    expect(slackTexts(setup.slack.requests[0]?.body ?? '').context.split(' · ')[0]).toBe(shown);
   });
 
   test('contains the channel and the user name', async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/config/config.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
-import type { Content } from '../../../src/monitoring/messages/content.ts';
 import { groupContent } from '../../../src/monitoring/messages/group-content.ts';
+import type { Content } from '../../../src/monitoring/messages/message-content.ts';
 import { hostileContent, hostileNames } from '../../support/hostile-content.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
 import { acceptTeamsMessage, teamsCard } from '../../support/teams-receiver.ts';

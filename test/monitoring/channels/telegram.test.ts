@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { testMessage } from '../../../src/monitoring/channels/test-message.ts';
+import { hostileContent } from '../../support/hostile-content.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
 import { scripts } from '../../support/web-server.ts';
 import { failureOf, message, messageOf, startHttpChannels, token } from './http-channels.ts';
@@ -64,16 +65,25 @@ test('sends the test message', async () => {
   expect(sentBody().text).toMatch(/^🔔 Test notification /);
 });
 
-test('the longest message fits into the 4,096 characters that Telegram accepts after removing the markup', async () => {
-  const event = sampleEvent({ type: 'monitor.recovered', name: '&'.repeat(100), cause: `HTTP 503${'&'.repeat(992)}` });
-  if (event.type !== 'monitor.recovered') expect.fail();
-  event.data.monitor.url = `${'a'.repeat(2048)}`;
-  await send(messageOf(event));
-  const shown = String(sentBody().text)
-    .replace(/<[^>]*>/g, '')
-    .replaceAll('&amp;', '&');
-  expect(shown.length).toBeGreaterThan(3000);
-  expect(shown.length).toBeLessThan(4096);
+/** What Telegram shows: its text without the markup. Fails if the markup is not valid. */
+function shownText(html: string): string {
+  const text = html.replace(/<b>([^<>]*)<\/b>|<a href="[^<>"]*">([^<>]*)<\/a>/g, '$1$2');
+  expect(text.replace(/&(amp|lt|gt|quot);/g, '')).not.toMatch(/[&<>"]/);
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+}
+
+test.each(hostileContent)('%s fits into the 4,096 characters that Telegram accepts after removing the markup', async (_, content) => {
+  await send({ ...message, content });
+  const shown = shownText(sentBody().text);
+  expect(shown).toContain(content.title.slice(0, 9));
+  expect(shown).toMatch(/(\n| · )Northwind operations$/);
+  expect(shown.length).toBeLessThanOrEqual(4096);
+});
+
+test('the longest cause that is stored is shown in full', async () => {
+  const cause = `the body does not contain "${'&'.repeat(972)}"`;
+  await send(messageOf(sampleEvent({ name: '@a'.repeat(50), cause })));
+  expect(shownText(sentBody().text).split('\n')[1]).toBe(cause);
 });
 
 test('prefers retry_after in the body to the header', async () => {

@@ -22,6 +22,7 @@ const address = ['Address', 'https://api.northwind.example/v2/checkout/health', 
 test('an outage has the cause in words, its start, the confirmation and the last good response', () => {
   expect(contentOf(sampleEvent())).toMatchObject({
     tone: 'down',
+    about: 'monitor',
     sign: '❌',
     state: 'Down',
     name: 'Checkout API',
@@ -42,6 +43,7 @@ test('a reminder says for how long the monitor has been down', () => {
   const event = sampleEvent({ type: 'monitor.reminder' });
   expect(contentOf(event)).toMatchObject({
     tone: 'down',
+    about: 'monitor',
     sign: '❌',
     state: 'Still down, 22 min',
     title: 'Still down, 22 min: Checkout API',
@@ -67,6 +69,7 @@ test('a recovery says how long the outage was, why it was, and how fast the resp
   const event = sampleEvent({ type: 'monitor.recovered' });
   expect(contentOf(event)).toMatchObject({
     tone: 'up',
+    about: 'monitor',
     sign: '✅',
     state: 'Recovered after 23 min',
     title: 'Recovered: Checkout API',
@@ -94,6 +97,7 @@ test.each([
   };
   expect(contentOf(event)).toMatchObject({
     tone: 'warning',
+    about: 'monitor',
     sign: '⚠️',
     title: `${state}: Checkout API`,
     subject: `${state}: Checkout API`,
@@ -107,6 +111,7 @@ test('a renewal says when the new certificate expires', () => {
   const [timestamp, replacedExpiry] = ['2026-11-15T12:59:00.000Z', '2026-11-24T12:59:00.000Z'];
   expect(contentOf({ type: 'monitor.tls_renewed', timestamp, data, replacedExpiry })).toMatchObject({
     tone: 'up',
+    about: 'monitor',
     sign: '✅',
     title: 'Certificate renewed: Checkout API',
     line: ['The new one expires ', new Date('2027-02-01T00:00:00.000Z')],
@@ -178,40 +183,4 @@ test('a response time from ten seconds on is in seconds', () => {
   const event = sampleEvent();
   const lastGood = (ms: number) => factsOf({ ...event, lastGood: { at: event.timestamp, ms } })[2]?.[2];
   expect([lastGood(1204), lastGood(9999), lastGood(12_480)]).toEqual(['last good 1,204 ms', 'last good 9,999 ms', 'last good 12.4 s']);
-});
-
-test('a provider that fails is named, with its last error and the time of the first', () => {
-  const event: StoredEvent = {
-    type: 'provider.failing',
-    timestamp: '2026-11-15T02:41:07.000Z',
-    data: {
-      provider_id: 4,
-      provider_type: 'slack',
-      provider_name: null,
-      failing_since: '2026-11-15T01:41:07.000Z',
-      last_delivery_error: 'No\u202e such\nhook.',
-    },
-  };
-  expect(contentOf(event)).toMatchObject({
-    tone: 'down',
-    title: 'Alerts are not delivered: slack provider 4',
-    subject: 'Alerts are not delivered: slack provider 4',
-    line: ['No such hook.'],
-  });
-  expect(factsOf(event)).toEqual([['Since', 'Sun 15 Nov, 01:41 UTC', 'Since Sun 15 Nov, 01:41 UTC']]);
-  event.data = { ...event.data, last_delivery_error: null, provider_name: 'Ops\nchat' };
-  expect(contentOf(event)).toMatchObject({ title: 'Alerts are not delivered: Ops chat', line: ['Every attempt has failed.'] });
-});
-
-test('a limit that is reached is named, with its end', () => {
-  const { tone, title, line, at } = contentOf({
-    type: 'alerts.suppressed',
-    timestamp: '2026-11-15T12:20:00.000Z',
-    data: { provider_id: 4, provider_type: 'sms', limit: '50 SMS per day', until: '2026-11-16T00:00:00.000Z' },
-  });
-  expect([tone, title, utcText(line, { now: at })]).toEqual([
-    'warning',
-    'Alerts are not sent for now',
-    'The limit of 50 SMS per day is reached. Until Mon 16 Nov, 00:00 UTC, only recoveries of what was sent are sent.',
-  ]);
 });

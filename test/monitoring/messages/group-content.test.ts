@@ -28,6 +28,7 @@ test('outages are counted and listed with their causes', () => {
   expect(groupContent(grouped(6, { cause: 'timed out after 10 s while connecting' }))).toMatchObject({
     tone: 'down',
     sign: '❌',
+    about: 'monitors',
     title: '6 monitors down',
     subject: '6 monitors down',
     line: [],
@@ -93,15 +94,18 @@ test('a name cannot begin a line, or change the direction of writing', () => {
   expect(groupContent(grouped(2, { name: 'A\n\u202eB' })).list[0]).toBe('A B: 503 Service Unavailable');
 });
 
-test('only events about monitors can be grouped', () => {
-  const types: EventType[] = [
-    'monitor.down',
-    'monitor.reminder',
-    'monitor.recovered',
-    'monitor.tls_expiring',
-    'provider.failing',
-    'alerts.suppressed',
-    'test',
-  ];
-  expect(types.filter(canBeGrouped)).toEqual(['monitor.down', 'monitor.reminder', 'monitor.recovered', 'monitor.tls_expiring']);
+test('only events about monitors that people get can be grouped', () => {
+  const expected: Record<EventType, boolean> = {
+    'monitor.down': true,
+    'monitor.reminder': true,
+    'monitor.recovered': true,
+    'monitor.tls_expiring': true,
+    'monitor.tls_renewed': false,
+    'provider.failing': false,
+    'alerts.suppressed': false,
+    'recipient.confirmation': false,
+    test: false,
+  };
+  const types = Object.keys(expected) as EventType[];
+  expect(Object.fromEntries(types.map((type) => [type, canBeGrouped(type)]))).toEqual(expected);
 });

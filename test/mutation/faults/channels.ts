@@ -68,9 +68,24 @@ export const channelFaults: Fault[] = [
       find: "event.type === 'test' ? [trigger, resolve] : [trigger]",
       replace: '[trigger]',
     },
+    {
+      title: 'PagerDuty rejects the message about a monitor whose name shows nothing',
+      find: 'host || component || installation',
+      replace: 'host ?? component ?? installation',
+    },
     { title: 'a name is too long for PagerDuty', find: "truncate(summary, maxSummary, '…')", replace: 'summary' },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/pagerduty/pagerduty.channel.ts', tests: pagerDuty }, [
+    {
+      title: 'a test leaves an open incident in PagerDuty after a single lost request',
+      find: '\n        .catch(() => sendEvent(resolve))',
+      replace: '',
+    },
+    {
+      title: 'a user is not told that a test has left an open incident',
+      find: 'error instanceof DeliveryFailed ? unresolved(error) : error',
+      replace: 'error instanceof DeliveryFailed && unresolved ? error : error',
+    },
     { title: 'an event that PagerDuty has throttled counts as accepted', find: "status === 'success'", replace: "status !== ''" },
     {
       title: 'an error shows the routing key',

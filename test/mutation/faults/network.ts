@@ -435,7 +435,7 @@ export const networkFaults: Fault[] = [
       replace: '[pathname + search]',
     },
     { title: 'an error shows the query of a webhook', find: '`${pathname}${search}`.split(', replace: '`${pathname}`.split(' },
-    { title: 'an error shows a secret in other letters', find: "'gi'), '****')", replace: "'g'), '****')" },
+    { title: 'an error shows a secret in other letters', find: "'gi');", replace: "'g');" },
     {
       title: 'an error shows a secret in base64',
       find: ", Buffer.from(secret).toString('base64')]",
@@ -445,6 +445,21 @@ export const networkFaults: Fault[] = [
       title: 'an error shows the rest of a secret that contains another',
       find: 'b.length - a.length',
       replace: 'a.length - b.length',
+    },
+    {
+      title: 'an error shows the beginning of a secret that overlaps the end of another',
+      find: 'end = Math.max(end, index + secret.length);',
+      replace: 'end = index >= end ? index + secret.length : end;',
+    },
+    {
+      title: 'an error shows the beginning of a secret that is behind the limit in part',
+      find: 'text.slice(0, maxReadLength + longest.length)',
+      replace: 'text.slice(0, maxReadLength)',
+    },
+    {
+      title: 'all of a long response is searched for secrets',
+      find: 'const maxReadLength = 4096;',
+      replace: 'const maxReadLength = 65_536;',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/sms/sms.channel.ts', tests: ['test/monitoring/channels/sms.test.ts'] }, [
@@ -488,6 +503,16 @@ export const networkFaults: Fault[] = [
       replace: 'settings: [],',
     },
     {
+      title: 'the user who adds a recipient sees the link that confirms it, if the mail server quotes it',
+      find: ', ...secretsIn(message)]',
+      replace: ']',
+    },
+    {
+      title: 'the user who adds a recipient sees the link that confirms it, if the mail server quotes a part of it',
+      find: 'return Array.from({ length: signature.length - 7 }, (_, index) => signature.slice(index, index + 8));',
+      replace: 'return [signature];',
+    },
+    {
       title: 'mails do not name their incident',
       find: 'event.data.incident?.id : undefined',
       replace: 'undefined : undefined',
@@ -522,8 +547,18 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'a mail does not say why its recipient gets it',
-      find: 'name === null ? [] : [`You get this',
-      replace: 'name !== null ? [] : [`You get this',
+      find: '[...(about === null ? [] : [reasonOf(about, recipient)]), ',
+      replace: '[',
+    },
+    {
+      title: 'a mail about a group says that its recipient is assigned to one monitor',
+      find: 'is assigned to these monitors.',
+      replace: 'is assigned to this monitor.',
+    },
+    {
+      title: 'a mail about the delivery of alerts says that its recipient is assigned to a monitor',
+      find: 'You get this because it is about the providers of this account, and “${recipient}” is one of them.',
+      replace: 'You get this because “${recipient}” is assigned to this monitor.',
     },
     {
       title: 'a name can be decoded as an encoded word in a subject',
@@ -559,8 +594,8 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'a cause can notify everybody in a channel',
-      find: '(time) => localTime(time, at), encode)',
-      replace: '(time) => localTime(time, at), encode && String)',
+      find: '(time) => localTime(time, at),\n      (part) => encode(part, limit),',
+      replace: '(time) => localTime(time, at),',
     },
     {
       title: 'a URL can end its link in Slack and mention somebody after it',
@@ -574,8 +609,15 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'the name of the installation can notify everybody in a channel',
-      find: '[...shown, encode(installation)]',
+      find: '[...shown, encode(installation, limits.footer)]',
       replace: '[...shown, installation]',
+    },
+    { title: 'Slack rejects a message because of a long URL', find: 'url: 2000', replace: 'url: 20_000' },
+    { title: 'Slack rejects a message because of a long cause', find: 'phrase: 200', replace: 'phrase: 2000' },
+    {
+      title: 'Slack rejects a message because of a cause that it gets with entities',
+      find: "truncate(text, limit, '…', (part) => escapeEntities(part).length)",
+      replace: "truncate(text, limit, '…')",
     },
     { title: 'Slack makes mentions of what it finds in a cause', find: ' verbatim: true,', replace: '' },
     {
@@ -592,12 +634,12 @@ export const networkFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram-message.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
     {
       title: 'the name of a monitor is HTML in Telegram',
-      find: '`${sign} ${encodeText(title)}`',
+      find: '`${sign} ${encodeText(title, limits.title)}`',
       replace: '`${sign} ${title}`',
     },
     {
       title: 'the cause of an outage is HTML in Telegram',
-      find: 'utcText(text, { now: at, encode: encodeText })',
+      find: 'utcText(text, { now: at, encode: (part) => encodeText(part, limit) })',
       replace: 'utcText(text, { now: at })',
     },
     {
@@ -612,8 +654,13 @@ export const networkFaults: Fault[] = [
     },
     {
       title: 'the name of the installation is HTML in Telegram',
-      find: '...others, encodeText(installation)]',
+      find: '...others, encodeText(installation, limits.footer)]',
       replace: '...others, installation]',
+    },
+    {
+      title: 'a list of monitors with long names is too long for Telegram',
+      find: 'listed: 250',
+      replace: 'listed: 2500',
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/channels/telegram/telegram.channel.ts', tests: ['test/monitoring/channels/telegram.test.ts'] }, [
@@ -658,6 +705,16 @@ export const networkFaults: Fault[] = [
       title: 'the cause in an SMS is that of the whole message, however long it is',
       find: 'const cause = shortCause(incident.cause);',
       replace: "const cause = incident.cause || shortCause('');",
+    },
+    {
+      title: 'an SMS about an outage of several days has times without days',
+      find: 'const isRecent = ms < dayMs;',
+      replace: 'const isRecent = ms < 1000 * dayMs;',
+    },
+    {
+      title: 'an SMS about a group needs several segments',
+      find: "return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);",
+      replace: "return fitOneSegment(content.title).concat(`: ${content.list.join(', ')}`);",
     },
   ]),
   ...faultsIn(

@@ -28,6 +28,7 @@ export const modules = [
   'monitoring/fair-share',
   'monitoring/messages/cause',
   'monitoring/messages/content',
+  'monitoring/messages/notice-content',
   'monitoring/messages/text',
   'monitoring/providers/provider.settings',
   'net/addresses',

@@ -1,5 +1,5 @@
 import type { APIEmbedField, RESTPostAPIWebhookWithTokenJSONBody } from 'discord-api-types/v10';
-import type { Content, Fact } from '../../messages/content.ts';
+import type { Content, Fact } from '../../messages/message-content.ts';
 import { joinText, type Text } from '../../messages/text.ts';
 import { colors } from '../colors.ts';
 import { escapeMarkdown, markdownOf } from '../markdown.ts';

@@ -1,5 +1,5 @@
 import escapeHtml from 'escape-html';
-import type { Content, Fact, Link, Tone } from '../../messages/content.ts';
+import type { Content, Fact, Link, Tone } from '../../messages/message-content.ts';
 import { type Text, utcText } from '../../messages/text.ts';
 import { truncate } from '../redact.ts';
 
@@ -55,14 +55,24 @@ function textPart(mail: Mail): string {
     .join('\n\n');
 }
 
-function footerLines({ recipient, installation, incidentId, name }: Mail): string[] {
-  const reason = name === null ? [] : [`You get this because “${recipient}” is assigned to this monitor.`];
+function footerLines({ recipient, installation, incidentId, about }: Mail): string[] {
   const origin = [
     ...(installation === 'Sitekeeper' ? [] : [installation]),
     'Sitekeeper',
     ...(incidentId === undefined ? [] : [`incident ${incidentId}`]),
   ];
-  return [...reason, origin.join(' · ')];
+  return [...(about === null ? [] : [reasonOf(about, recipient)]), origin.join(' · ')];
+}
+
+function reasonOf(about: NonNullable<Content['about']>, recipient: string): string {
+  switch (about) {
+    case 'monitor':
+      return `You get this because “${recipient}” is assigned to this monitor.`;
+    case 'monitors':
+      return `You get this because “${recipient}” is assigned to these monitors.`;
+    case 'providers':
+      return `You get this because it is about the providers of this account, and “${recipient}” is one of them.`;
+  }
 }
 
 interface Look {

@@ -26,7 +26,7 @@ export function emailChannel({
       try {
         await submitMail(smtpUrl, composeMail({ from: mailFrom, recipient, installation: installationName }, message), limits);
       } catch (error) {
-        throw classifyError(error as SmtpError, smtpUrl);
+        throw classifyError(error as SmtpError, [...secretsOf(smtpUrl), ...secretsIn(message)]);
       }
     },
   };
@@ -46,7 +46,7 @@ interface Envelope {
 function composeMail({ from, recipient, installation }: Envelope, { id, continues, event, content }: Message) {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
   const idOf = (message: string) => `<${message.replace(/[^\w.-]/g, '-')}@${domain}>`;
-  const incidentId = content.list.length === 0 && 'monitor' in event.data ? event.data.incident?.id : undefined;
+  const incidentId = content.about === 'monitor' && 'monitor' in event.data ? event.data.incident?.id : undefined;
   return {
     from,
     to: { name: '', address: recipient }, // A string would be parsed as a list.
@@ -60,15 +60,14 @@ function composeMail({ from, recipient, installation }: Envelope, { id, continue
   };
 }
 
-function classifyError(error: SmtpError, smtpUrl: string): DeliveryFailed {
+function classifyError(error: SmtpError, secrets: string[]): DeliveryFailed {
   if (error instanceof NetworkError) return new DeliveryFailed('The mail server did not respond in time.', { permanent: false });
   const { code = '', originalCode, responseCode = 0, response = '' } = error;
   if (responseCode >= 400) {
     // The operator can fix a rejected login, so the delivery is retried.
     const permanent = responseCode >= 500 && code !== 'EAUTH';
     // The server's response to a login is not shown to users.
-    const reason =
-      code === 'EAUTH' ? 'it rejected the login of this service' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secretsOf(smtpUrl));
+    const reason = code === 'EAUTH' ? 'it rejected the login of this service' : quoteSafely(response.replace(/^\d{3}[ -]/gm, ''), secrets);
     const action = permanent ? 'rejected the message' : 'temporarily rejected the message';
     return new DeliveryFailed(`The mail server ${action} with status ${responseCode}${reason === '' ? '' : `: ${reason}`}.`, {
       permanent,
@@ -89,4 +88,11 @@ const smtpErrors: Record<string, string> = {
 function secretsOf(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
   return [decodeURIComponent(password), decodeURIComponent(username)].filter((part) => part.length > 3);
+}
+
+/** The link that confirms an address is only for its reader. A server may quote a part of it, or break it, so every part is a secret. */
+function secretsIn({ event }: Message): string[] {
+  if (event.type !== 'recipient.confirmation') return [];
+  const signature = event.data.url.slice(event.data.url.lastIndexOf('/') + 1);
+  return Array.from({ length: signature.length - 7 }, (_, index) => signature.slice(index, index + 8));
 }

@@ -37,8 +37,8 @@ type Described = Pick<TriggerEvent['payload'], 'summary' | 'severity' | 'custom_
 const maxSummary = 1024;
 const maxLabel = 255;
 
-/** The events that a message is sent as. A test leaves no open incident. */
-export function pagerDutyEvents({ topic, event, content }: Message, installation: string): PagerDutyEvent[] {
+/** The event that a message is sent as, and what resolves the incident of a test. */
+export function pagerDutyEvents({ topic, event, content }: Message, installation: string): [PagerDutyEvent, ResolveEvent?] {
   const resolve: ResolveEvent = { event_action: 'resolve', dedup_key: topic };
   const described = describe({ event, content });
   if (!described) return [resolve];
@@ -52,7 +52,7 @@ export function pagerDutyEvents({ topic, event, content }: Message, installation
     client: installation,
     payload: {
       summary: truncate(summary, maxSummary, '…'),
-      source: host ?? component ?? installation,
+      source: host || component || installation,
       severity,
       timestamp: content.at.toISOString(),
       ...(component && { component }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { anywhere } from '../../../net/resolve.ts';
-import type { Channel, ChannelDeps, ChannelSettings } from '../channel.ts';
+import { type Channel, type ChannelDeps, type ChannelSettings, DeliveryFailed } from '../channel.ts';
 import { type ParsedResponse, parseJson, post } from '../post.ts';
-import { pagerDutyEvents } from './pagerduty-event.ts';
+import { type PagerDutyEvent, pagerDutyEvents } from './pagerduty-event.ts';
 
 /** Sends to a service through the Events API v2. The operator sets its URL, so every address is allowed. */
 export function pagerDutyChannel({
@@ -16,7 +16,7 @@ export function pagerDutyChannel({
     audience: 'programs',
     missingSetting: () => undefined,
     async send({ routing_key: routingKey }, message) {
-      for (const event of pagerDutyEvents(message, installationName)) {
+      const sendEvent = (event: PagerDutyEvent) => {
         const request = {
           service: 'PagerDuty',
           userId: message.userId,
@@ -26,10 +26,24 @@ export function pagerDutyChannel({
           secrets: [routingKey],
           parse,
         };
-        await post(request, anywhere, limits);
-      }
+        return post(request, anywhere, limits);
+      };
+      const [event, resolve] = pagerDutyEvents(message, installationName);
+      await sendEvent(event);
+      if (!resolve) return;
+      // Nobody else would repeat it: tests are not retried.
+      await sendEvent(resolve)
+        .catch(() => sendEvent(resolve))
+        .catch((error: unknown) => {
+          throw error instanceof DeliveryFailed ? unresolved(error) : error;
+        });
     },
   };
+}
+
+function unresolved({ message, permanent, retryAfterSeconds }: DeliveryFailed): DeliveryFailed {
+  const reason = `PagerDuty accepted the test, but the incident that it opened could not be resolved: ${message}`;
+  return new DeliveryFailed(reason, { permanent, retryAfterSeconds });
 }
 
 const responseSchema = z.object({

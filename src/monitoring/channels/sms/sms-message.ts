@@ -19,10 +19,11 @@ type Compose = (parts: Parts) => string;
 type MonitorEvent = Extract<StoredEvent, { data: { monitor: unknown } }>;
 
 const shortNameLength = 20;
+const dayMs = 86_400_000;
 
 /** Says what has happened in one segment. State, duration and cause are never left out. */
 export function smsText({ event, content }: Pick<Message, 'event' | 'content'>): string {
-  if (content.list.length > 0) return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);
+  if (content.about === 'monitors') return fitOneSegment(`${content.title}: ${content.list.join(', ')}`);
   if (!('monitor' in event.data)) return fitOneSegment(`${content.title}. ${utcText(content.line, { now: content.at })}`);
   const { friendly_name, url } = event.data.monitor;
   const name = plainText(friendly_name);
@@ -67,15 +68,17 @@ function composer(event: MonitorEvent): Compose {
   }
   const cause = shortCause(incident.cause);
   const from = new Date(incident.started_at);
-  if (event.type === 'monitor.down')
-    return ({ name, address, hasClock }) => `DOWN ${name}: ${cause}.${hasClock ? ` Since ${clockTime(from)} UTC.` : ''}${address}`;
   const to = new Date(incident.resolved_at ?? event.timestamp);
-  const duration = roughDuration(to.getTime() - from.getTime());
+  const ms = to.getTime() - from.getTime();
+  // After a day, the times would look like those of today.
+  const isRecent = ms < dayMs;
+  const since = isRecent ? ` Since ${clockTime(from)} UTC.` : '';
+  if (event.type === 'monitor.down') return ({ name, address, hasClock }) => `DOWN ${name}: ${cause}.${hasClock ? since : ''}${address}`;
+  const duration = roughDuration(ms);
   if (event.type === 'monitor.reminder')
-    return ({ name, address, hasClock }) =>
-      `STILL DOWN ${name}: ${duration}, ${cause}.${hasClock ? ` Since ${clockTime(from)} UTC.` : ''}${address}`;
-  const clock = `, ${clockTime(from)}-${clockTime(to)} UTC`;
-  return ({ name, address, hasClock }) => `UP ${name}: was down ${duration}${hasClock ? clock : ''} (${cause}).${address}`;
+    return ({ name, address, hasClock }) => `STILL DOWN ${name}: ${duration}, ${cause}.${hasClock ? since : ''}${address}`;
+  const times = isRecent ? `, ${clockTime(from)}-${clockTime(to)} UTC` : '';
+  return ({ name, address, hasClock }) => `UP ${name}: was down ${duration}${hasClock ? times : ''} (${cause}).${address}`;
 }
 
 function clockTime(time: Date): string {

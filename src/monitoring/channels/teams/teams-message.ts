@@ -1,4 +1,4 @@
-import type { Content, Fact, Tone } from '../../messages/content.ts';
+import type { Content, Fact, Tone } from '../../messages/message-content.ts';
 import { joinText } from '../../messages/text.ts';
 import { markdownOf } from '../markdown.ts';
 import { truncate } from '../redact.ts';

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { smsText } from '../../../../src/monitoring/channels/sms/sms-message.ts';
 import { contentOf } from '../../../../src/monitoring/messages/content.ts';
 import type { StoredEvent } from '../../../../src/monitoring/messages/event.ts';
+import { hostileEvents, hostileGroups } from '../../../support/hostile-content.ts';
 import { sampleEvent } from '../../../support/sample-event.ts';
 
 interface Options {
@@ -94,18 +95,60 @@ test('the test message fits one segment and begins with what it is', () => {
   expect(smsAbout(event)).toBe('Test notification from Sitekeeper. If you can read this, alerts will arrive here.');
 });
 
-test('every message fits one segment, whatever the name, the address and the cause are', () => {
+test.each([
+  ['50 SMS per day', '2026-11-16T00:00:00.000Z', 'Mon 16 Nov, 00:00 UTC'],
+  ['100 messages per hour for this provider', '2026-11-15T13:00:00.000Z', 'Sun 15 Nov, 13:00 UTC'],
+  ['1,000,000 SMS per day', '2027-01-01T00:00:00.000Z', 'Fri 1 Jan 2027, 00:00 UTC'],
+])('the message about the limit of %s is not cut', (limit, until, shown) => {
+  const data = { provider_id: 3, provider_type: 'sms', limit, until };
+  const sms = smsAbout({ type: 'alerts.suppressed', timestamp: '2026-11-15T12:59:00.000Z', data });
+  expect(sms).toBe(`Alerts are not sent for now. Limit reached: ${limit}. Until ${shown}, only recoveries are sent.`);
+  expect(sizeOf(sms)).toBeLessThanOrEqual(1);
+});
+
+test.each([
+  ['monitor.down', 1439, 'DOWN Checkout API: 503 Service Unavailable. Since 01:41 UTC.'],
+  ['monitor.down', 1440, 'DOWN Checkout API: 503 Service Unavailable.'],
+  ['monitor.reminder', 1439, 'STILL DOWN Checkout API: 23 h 59 min, 503 Service Unavailable. Since 01:41 UTC.'],
+  ['monitor.reminder', 1440, 'STILL DOWN Checkout API: 1 d, 503 Service Unavailable.'],
+  ['monitor.recovered', 1439, 'UP Checkout API: was down 23 h 59 min, 01:41-01:40 UTC (503 Service Unavailable).'],
+  ['monitor.recovered', 1440, 'UP Checkout API: was down 1 d (503 Service Unavailable).'],
+] as const)('%s after %i minutes has times only if these cannot look like those of today', (type, minutes, sms) => {
+  const event = eventOf({ type, url: null });
+  if (!('incident' in event.data) || event.data.incident === null) expect.fail();
+  const { incident } = event.data;
+  event.timestamp = new Date(Date.parse(incident.started_at) + minutes * 60_000).toISOString();
+  incident.resolved_at &&= event.timestamp;
+  expect(smsAbout(event)).toBe(sms);
+});
+
+/** How many segments a text needs, in parts of one. */
+function sizeOf(sms: string): number {
+  const isGsm = /^[\n\r !-_a-~¡£¤¥§¿ÄÅÆÇÉÑÖØÜßàäåæèéìñòöøùüΓΔΘΛΞΠΣΦΨΩ€]*$/.test(sms) && !sms.includes('`');
+  const gsmSize = [...sms].reduce((sum, character) => sum + ('^{}\\[~]|€'.includes(character) ? 2 : 1), 0);
+  return isGsm ? gsmSize / 160 : sms.length / 70;
+}
+
+test.each(hostileEvents)('%s fits one segment', (_, event) => {
+  expect(sizeOf(smsAbout(event))).toBeLessThanOrEqual(1);
+});
+
+test.each(hostileGroups)('%s fits one segment, and begins with how many monitors are down', (_, content) => {
+  const sms = smsText({ event: sampleEvent(), content });
+  expect(sms).toMatch(/^250 monitors down: /);
+  expect(sizeOf(sms)).toBeLessThanOrEqual(1);
+});
+
+test('every message about a monitor fits one segment, whatever the name, the address and the cause are', () => {
   const names = ['x', 'ä'.repeat(100), '€'.repeat(100), 'Ж'.repeat(100), '👩‍👩‍👧‍👦'.repeat(9), 'ș'.repeat(100), `${'x'.repeat(99)}Ж`];
   const urls = [null, 'https://shop.example/', longUrl, 'http://пример.рф/путь', '€'.repeat(300)];
   const causes = ['HTTP 503', longCause, `the body does not contain "${'Ж'.repeat(200)}"`, 'Ж'.repeat(1000), '€'.repeat(36)];
-  for (const type of ['monitor.down', 'monitor.recovered', 'monitor.tls_expiring'] as const) {
+  for (const type of ['monitor.down', 'monitor.reminder', 'monitor.recovered', 'monitor.tls_expiring'] as const) {
     for (const name of names)
       for (const url of urls)
         for (const cause of causes) {
           const sms = text({ type, name, url, cause });
-          const isGsm = /^[\n\r !-_a-~¡£¤¥§¿ÄÅÆÇÉÑÖØÜßàäåæèéìñòöøùüΓΔΘΛΞΠΣΦΨΩ€]*$/.test(sms) && !sms.includes('`');
-          const size = isGsm ? [...sms].reduce((sum, character) => sum + ('^{}\\[~]|€'.includes(character) ? 2 : 1), 0) : sms.length;
-          expect([sms, size <= (isGsm ? 160 : 70)]).toEqual([sms, true]);
+          expect([sms, sizeOf(sms) <= 1]).toEqual([sms, true]);
         }
   }
 });
