@@ -214,7 +214,7 @@ test('requests can cancel alerts, and have them sent again, but not claim that t
   }
 });
 
-test('requests can log tests that they have sent themselves, and queue nothing but links', async () => {
+test('requests can log tests that they have sent themselves, and queue nothing but links and ends', async () => {
   const insert = (alert: string, status: string) =>
     service.database.asUser(owner.id, (em) =>
       em.execute(
@@ -223,17 +223,23 @@ test('requests can log tests that they have sent themselves, and queue nothing b
         'run',
       ),
     );
+  const ofType = (type: string) => `'${type}', '{"type":"${type}"}'`;
   for (const [alert, status] of [
     [sampleAlert(), 'sent'],
-    [`'test', '{}'`, 'queued'],
-    [`'test', '{}'`, 'suppressed'],
-    [`'recipient.confirmation', '{}'`, 'sent'],
-    [`'monitor.down', '{}'`, 'queued'],
+    [ofType('test'), 'queued'],
+    [ofType('test'), 'suppressed'],
+    [ofType('recipient.confirmation'), 'sent'],
+    [ofType('monitor.recovered'), 'sent'],
+    [ofType('monitor.down'), 'queued'],
+    [`'recipient.confirmation', '{"type":"monitor.down"}'`, 'queued'],
+    [`'recipient.confirmation', '{}'`, 'queued'],
   ] as const) {
     await expect(insert(alert, status), `${alert} ${status}`).rejects.toThrow('row-level security');
   }
-  await expect(insert(`'test', '{}'`, 'sent')).resolves.toMatchObject({ affectedRows: 1 });
-  await expect(insert(`'recipient.confirmation', '{}'`, 'queued')).resolves.toMatchObject({ affectedRows: 1 });
+  await expect(insert(ofType('test'), 'sent')).resolves.toMatchObject({ affectedRows: 1 });
+  for (const type of ['recipient.confirmation', 'monitor.recovered', 'monitor.tls_renewed']) {
+    await expect(insert(ofType(type), 'queued')).resolves.toMatchObject({ affectedRows: 1 });
+  }
 });
 
 test('requests can acknowledge and resolve open incidents of the user, and change nothing else in incidents', async () => {

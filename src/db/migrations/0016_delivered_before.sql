@@ -14,5 +14,5 @@ create index incidents_to_remind_by_user on incidents (user_id, remind_at)
 drop policy only_tests_and_links on alerts;
 
 create policy only_tests_links_and_ends on alerts as restrictive for insert to sitekeeper_app
-  with check (payload ->> 'type' = kind
+  with check ((payload ->> 'type' = kind) is true
     and (kind = 'test' and status in ('sent', 'failed') or kind in ('recipient.confirmation', 'monitor.recovered', 'monitor.tls_renewed') and status = 'queued'));

@@ -426,8 +426,9 @@ describe('reminders', () => {
     const remind = async (owner: TestUser, count: number, minutesOverdue: number) => {
       const [monitor, provider] = [await createMonitor(owner), await createProvider(owner)];
       await owner.api.post(`${monitor.path}/notifications`, { json: { provider_id: provider.id, remind_every_seconds: 300 } });
-      await asEngine(
-        `with created as (
+      await service.database.asUser(owner.id, async (em) => {
+        await em.execute(
+          `with created as (
            insert into monitors (user_id, friendly_name, url, target_host, is_active, status)
            select user_id, 'M' || n, url, target_host, false, 'paused' from monitors, generate_series(2, ?) n where id = ? returning id, user_id),
          assigned as (
@@ -435,9 +436,10 @@ describe('reminders', () => {
          insert into incidents (user_id, monitor_id, started_at, cause, remind_at)
          select user_id, id, app_now() - interval '1 day', 'x', app_now() - ? * interval '1 minute'
            from (select id, user_id from created union all select id, user_id from monitors where id = ?) as opened`,
-        [count, monitor.id, provider.id, minutesOverdue, monitor.id],
-      );
-      await asEngine(`update notifications set created_at = app_now() - interval '1 hour' where user_id = ?`, [owner.id]);
+          [count, monitor.id, provider.id, minutesOverdue, monitor.id],
+        );
+        await em.execute(`update notifications set created_at = app_now() - interval '1 hour'`, [], 'run');
+      });
     };
     const other = await service.createUser();
     await remind(user, 80, 30);

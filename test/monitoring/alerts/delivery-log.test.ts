@@ -165,7 +165,8 @@ const reachLimit = () =>
   service.database.asEngine((em) =>
     em.execute(
       `insert into message_counts
-       select ?, 'provider ' || ?, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 100 from generate_series(0, 1) n`,
+       select ?, 'provider ' || ?, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 100 from generate_series(0, 1) n
+       on conflict (user_id, counter, period_start) do update set messages = 100`,
       [user.id, providerId],
       'run',
     ),
