@@ -446,7 +446,7 @@ export interface paths {
         };
         /**
          * List the deliveries of a provider
-         * @description Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. Deliveries are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+         * @description Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -474,7 +474,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message again
-         * @description Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
+         * @description Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. Only a test notification gets another id. The message counts toward the message limits. If it is being sent, nothing changes, nor if the message asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -1985,7 +1985,7 @@ export interface components {
              */
             incident_id: number | null;
             /**
-             * @description `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
+             * @description `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the monitor has a new certificate, or the incident is resolved, so that a message to PagerDuty would open what nothing would end; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
              * @enum {string}
              */
             status: "queued" | "sent" | "failed" | "suppressed";
@@ -1994,7 +1994,7 @@ export interface components {
              * @description How often the service has tried to send the message since it was queued.
              */
             attempts: number;
-            /** @description What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, and before the first attempt. A message that is queued again keeps it until the next attempt has ended. */
+            /** @description What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, before the first attempt, and when the message is queued again. */
             last_error: string | null;
             /**
              * Format: date-time

@@ -167,7 +167,8 @@ export const explanations: Record<ProblemCode, Explanation> = {
     meaning:
       'An earlier request with the same `Idempotency-Key` succeeded, but its response was not stored: it contained a secret, or it was larger than 8 KiB. The `id` in the problem is the id of what was created.',
     remedies: [
-      'A website can be read with `GET /api/v1/websites/{id}`, and a monitor with `GET /api/monitors/{id}`.',
+      'A website can be read with `GET /api/v1/websites/{id}`, a monitor with `GET /api/monitors/{id}`, and a provider with `GET /api/providers/{id}`.',
+      'The signing secret of a webhook cannot be shown again. If you do not have it from the first response, get another one with `POST /api/providers/{id}/rotate-secret`.',
       'Of an API key, only a hash is stored, so it cannot be shown again. If you have it from the first response, use it. Otherwise, delete the key with that id and create another one with a new `Idempotency-Key`.',
     ],
   },

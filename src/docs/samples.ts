@@ -175,6 +175,8 @@ print(call("POST", f"/providers/{provider['id']}/test"))`,
   },
   after: [
     'To send e-mail, the operator must have configured a mail server. Otherwise the test returns the problem `delivery_not_configured`. ' +
+      'If the operator requires that recipients confirm their address, it returns `recipient_unconfirmed`: open the link in the mail, ' +
+      'press the button, and test again. ' +
       'Slack, Discord, Teams, Telegram and PagerDuty need no configuration. For Slack, create the provider with ' +
       '`{"provider_type": "slack", "webhook_url": "https://hooks.slack.com/services/…"}`. A provider of type `webhook` posts signed ' +
       'events to a program of yours.',

@@ -12,6 +12,7 @@ import { failuresOfProvider } from './provider-state.ts';
 
 /** How many other providers are told that one fails: those with the newest messages. */
 const maxTold = 5;
+const hourMs = 60 * 60 * 1000;
 /** How many failing providers are looked at in one transaction. */
 const maxFailing = 20;
 
@@ -123,7 +124,8 @@ export async function queueSuppressedNotice(
 ): Promise<void> {
   if (!(await markAsTold(query, userId, reached))) return;
   const { limit, secondsLeft } = reached;
-  const until = new Date(time.getTime() + secondsLeft * 1000).toISOString();
+  // Periods end with an hour. The seconds are rounded up.
+  const until = new Date(Math.floor((time.getTime() + secondsLeft * 1000) / hourMs) * hourMs).toISOString();
   const event: StoredEvent = {
     type: 'alerts.suppressed',
     timestamp: time.toISOString(),

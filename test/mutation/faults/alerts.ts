@@ -14,7 +14,7 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'suspended users get reminders',
-      find: "\n    .where(sql<boolean>`not ${isSuspended('i.user_id')}`)",
+      find: "\n    .where(sql<boolean>`not ${isSuspended('user_id')}`)",
       replace: '',
     },
     {
@@ -63,9 +63,21 @@ export const alertFaults: Fault[] = [
       replace: 'coalesce(last.sequence, 0) * 0 + 1',
     },
     {
-      title: 'a reminder that waits is sent after the incident',
-      find: ".where('kind', '=', sql.lit('monitor.reminder'))",
-      replace: ".where('kind', '=', sql.lit('test'))",
+      title: 'the incidents of one user delay the reminders of the others',
+      find: "    .orderBy('d.turn')\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > take turns'],
+    },
+    {
+      title: 'reminders that are suppressed by a limit fill the log',
+      find: "last.status = 'suppressed' and",
+      replace: "last.status = 'none' and",
+    },
+    {
+      title: 'a provider that is deleted meanwhile prevents that others are reminded',
+      find: "        .forKeyShare('p')\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/deleted-providers.test.ts'],
     },
     {
       title: 'reminders of an open incident are not planned when the assignment changes',
@@ -76,23 +88,8 @@ export const alertFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: reminders }, [
     {
       title: 'warnings have the delay of outages',
-      find: "case when ${kind} = 'monitor.down' then n.delay_seconds else 0 end",
+      find: "case when e.type = 'monitor.down' then n.delay_seconds else 0 end",
       replace: 'n.delay_seconds',
-    },
-    {
-      title: 'a short outage is reported although it was over before the delay',
-      find: "\n    .where('queued_at', '>', now),",
-      replace: "\n    .where('queued_at', '<', now),",
-    },
-    {
-      title: 'an alert that waits for its provider is dropped as a short outage',
-      find: "\n    .where('queued_at', '>', now),",
-      replace: ',',
-    },
-    {
-      title: 'the recovery of a short outage is reported',
-      find: ".where('down.last_error', '=', sql.lit(shortOutage)),",
-      replace: ".where('down.last_error', '=', sql.lit('')),",
     },
     {
       title: 'alerts with a delay seem to be stuck',
@@ -100,10 +97,210 @@ export const alertFaults: Fault[] = [
       replace: '',
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/cancel-alerts.ts', tests: reminders }, [
+    {
+      title: 'a reminder that waits is sent after the incident',
+      find: "kind('monitor.reminder')",
+      replace: "kind('test')",
+    },
+    {
+      title: 'a reminder whose attempt fails is tried again after the incident is acknowledged',
+      find: "kind('monitor.reminder')),",
+      replace: "kind('monitor.reminder')).where('a.lease_token', 'is', null),",
+      tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > after the incident was acknowledged'],
+    },
+    {
+      title: 'a short outage is reported although it was over before the delay',
+      find: ".where('a.queued_at', '>', now),",
+      replace: ".where('a.queued_at', '<', now),",
+    },
+    {
+      title: 'an alert that waits for its provider is dropped as a short outage',
+      find: ".where('a.queued_at', '>', now),",
+      replace: ',',
+    },
+    {
+      title: 'the recovery of a short outage is reported',
+      find: 'in (${delayReasons}))`;',
+      replace: "in ('', ${inDelay.acknowledged}))`;",
+    },
+    {
+      title: 'the recovery of an outage that was acknowledged before the delay was over is reported',
+      find: 'in (${delayReasons}))`;',
+      replace: "in ('', ${inDelay.resolved}))`;",
+    },
+    {
+      title: 'a provider that is not assigned any more loses its other alerts',
+      find: "    .where(sql<boolean>`(a.payload #>> '{data,monitor,id}')::bigint = any (${given.monitorIds}::bigint[])`)\n",
+      replace: '    .where(sql<boolean>`${given.monitorIds}::bigint[] is not null`)\n',
+      tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > takes along the alerts that wait'],
+    },
+    {
+      title: 'other providers of a monitor lose their alerts when one is not assigned any more',
+      find: "    .where('a.provider_id', '=', given.providerId)\n",
+      replace: '    .where(sql<boolean>`${given.providerId}::bigint is not null`)\n',
+      tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > takes along the alerts that wait'],
+    },
+    {
+      title: 'pausing a monitor cancels the alerts of all monitors',
+      find: ".where('m.id', '=', anyOf(ids))\n    .where(hasNoIncident)",
+      replace: ".where('m.id', '<>', sql<number>`all (${ids}::bigint[])`)\n    .where(hasNoIncident)",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > other monitors alone'],
+    },
+    {
+      title: 'renaming a monitor cancels its alerts',
+      find: '\n    .where(hasNoIncident);',
+      replace: ';',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > renaming it cancels nothing'],
+    },
+    {
+      title: 'a provider is told of the end of an outage because another one was told of it',
+      find: ' and down.provider_id = a.provider_id',
+      replace: '',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
+    },
+    {
+      title: 'a provider is told of the end of an outage because it was told of another one',
+      find: 'and down.incident_id = a.incident_id and',
+      replace: 'and',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
+    },
+    {
+      title: 'a warning is sent after the certificate was replaced',
+      find: "cancel(sql.lit('not sent: the monitor has a new certificate'))",
+      replace: "cancel(sql.lit('not sent: the monitor has a new certificate')).where('a.id', '<', 0)",
+      tests: ['test/monitoring/engine/tls-renewals.test.ts > is dropped'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/delivered.ts', tests: ['test/monitoring/alerts/dropped-alerts.test.ts'] }, [
+    {
+      title: 'whoever was told of an outage is not told that it is over if the monitor is paused then',
+      find: "${column('status')} = 'sent'",
+      replace: "${column('status')} = 'none'",
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > cancels a recovery only if'],
+    },
+    {
+      title: 'an alert that is sent again in vain counts as never delivered',
+      find: "${column('first_sent_at')} is not null",
+      replace: "${column('first_sent_at')} is null and false",
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > is sent again in vain'],
+    },
+    {
+      title: 'the recovery of an alert that is being sent is canceled',
+      find: ' or ${sql.ref(`${alias}.lease_token`)} is not null)',
+      replace: ')',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/ends.ts', tests: ['test/monitoring/alerts/ends.test.ts'] }, [
+    {
+      title: 'the incident of a deleted monitor stays open at PagerDuty',
+      find: "${isDeleted ? sql`null::bigint` : sql`i.id`}, p.id, 'monitor.recovered'",
+      replace: "i.id, p.id, 'monitor.recovered'",
+    },
+    {
+      title: 'the warning of a deleted monitor stays open at PagerDuty',
+      find: "${isDeleted ? sql`null::bigint` : sql`a.monitor_id`}, p.id, 'monitor.tls_renewed'",
+      replace: "a.monitor_id, p.id, 'monitor.tls_renewed'",
+    },
+    {
+      title: 'people are told that a monitor was paused',
+      find: "and i.resolved_at is null and ${mayBeDelivered('a')} and ${keepsIncidents}",
+      replace: "and i.resolved_at is null and ${mayBeDelivered('a')}",
+    },
+    {
+      title: 'pausing a monitor ends the warning of its certificate',
+      find: ' and m.tls_warned_expiry is null)',
+      replace: ')',
+    },
+    {
+      title: 'people get a message about a certificate that they have replaced',
+      find: '        .where(keepsIncidents)\n',
+      replace: '',
+      tests: ['test/monitoring/engine/tls-renewals.test.ts'],
+    },
+    {
+      title: 'a provider that is deleted meanwhile prevents that others are told of an end',
+      find: "${mayBeDelivered('a')} and ${keepsIncidents}\n       for key share of p\n    returning id`;\n}\n\n/** Inserts the ends of warnings",
+      replace: "${mayBeDelivered('a')} and ${keepsIncidents}\n    returning id`;\n}\n\n/** Inserts the ends of warnings",
+      tests: ['test/monitoring/alerts/deleted-providers.test.ts'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: ['test/monitoring/alerts/deleted-providers.test.ts'] }, [
+    {
+      title: 'a provider that is deleted meanwhile prevents that others are told of an outage',
+      find: "        .forKeyShare('p'),\n",
+      replace: '',
+    },
+    {
+      title: 'whoever was told of an outage is not told of its end if the assignment was removed',
+      find: ".where('e.type', '=', sql.lit('monitor.recovered'))",
+      replace: ".where('e.type', '=', sql.lit('none'))",
+      tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > leaves the recovery'],
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/admission.ts', tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'] }, [
+    {
+      title: 'an alert is retried forever',
+      find: 'ageSeconds > giveUpSeconds',
+      replace: 'ageSeconds < 0',
+      tests: deliveries,
+    },
+    {
+      title: 'an alert is given up after an hour',
+      find: 'const giveUpSeconds = 24 * 3600;',
+      replace: 'const giveUpSeconds = 3600;',
+      tests: deliveries,
+    },
+    {
+      title: 'a provider gets a message although it has told another process to wait',
+      find: '  if (pause) {\n',
+      replace: '  if (pause && id < 0) {\n',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > leave alone'],
+    },
+    { title: 'a retry of an alert counts again', find: 'alerts.filter(({ isCounted }) => !isCounted)', replace: '[...alerts]' },
+    { title: 'an alert over the limit is sent', find: '!reached || alert.isCounted', replace: 'reached || alert.isCounted' },
+    {
+      title: 'an alert over the limit stays queued',
+      find: 'await suppress(suppressed, `the limit',
+      replace: 'if (id < 0) await suppress(suppressed, `the limit',
+    },
+    {
+      title: 'a group counts as many messages as it lists',
+      find: '  if (!first) return undefined;\n',
+      replace:
+        '  if (!first) return undefined;\n  for (const { userId, providerId } of uncounted.slice(1)) await countMessage(query, { userId, providerId, channel });\n',
+      tests: ['test/monitoring/alerts/groups.test.ts > twelve outages'],
+    },
+    {
+      title: 'whoever has reached a limit is not told of it',
+      find: '    await queueSuppressedNotice(query, provider, reached, first.now);\n',
+      replace: '',
+      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
+    },
+    {
+      title: 'the message about a limit is suppressed by it',
+      find: 'endsSentAlert || (isLimitedOtherwise(kind) && !isRepeated)',
+      replace: 'endsSentAlert || (isLimitedOtherwise(kind) && isRepeated)',
+      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
+    },
+    {
+      title: 'a message about a limit that is sent again passes the limit',
+      find: ' && !isRepeated)',
+      replace: ')',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > that is sent again counts'],
+    },
+    {
+      title: 'one recovery takes a whole group past the limit',
+      find: '!reached || alert.isCounted || isExempt(alert)',
+      replace: '!reached || alert.isCounted || wanted.some(isExempt)',
+      tests: ['test/monitoring/alerts/groups.test.ts > only those recoveries'],
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/engine/retention.ts', tests: reminders }, [
     {
       title: 'the reminders of an open incident are never deleted',
-      find: "sql<boolean>`kind = 'monitor.reminder'`,",
+      find: "a.kind = 'monitor.reminder' or ",
       replace: '',
     },
   ]),
@@ -120,6 +317,12 @@ export const alertFaults: Fault[] = [
       find: "\n    .orderBy('p.at');",
       replace: ';',
       tests: ['test/monitoring/alerts/outbox.test.ts > waited longest'],
+    },
+    {
+      title: 'an incident that is over is opened again at PagerDuty',
+      find: "then 'not sent: the incident is resolved'",
+      replace: 'then null',
+      tests: ['test/monitoring/alerts/ends.test.ts > cannot be opened again'],
     },
     {
       title: 'a recovery overtakes the down alert that waits for its next attempt',
@@ -160,19 +363,19 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of an alert that failed is exempt from the limits',
-      find: "endsAlert(sql`down.status = 'sent'`)",
+      find: "endsAlert(wasDelivered('down'))",
       replace: 'endsAlert(sql`true`)',
     },
     {
       title: 'the recovery of an alert that failed is canceled without a pause',
-      find: ' and down.last_error = ${canceledError}',
-      replace: ' and ${canceledError}::text is not null',
+      find: ' and down.last_error = ${resetReason}',
+      replace: ' and ${resetReason}::text is not null',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > failed without a pause'],
     },
     {
       title: 'the recovery of a canceled alert is sent',
-      find: "sql`down.status = 'suppressed' and",
-      replace: "sql`down.status = 'queued' and",
+      find: "down.status = 'suppressed' and",
+      replace: "down.status = 'queued' and",
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts'],
     },
     {
@@ -199,32 +402,12 @@ export const alertFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/alert-sender.ts', tests: deliveries }, [
-    { title: 'a permanent failure is retried', find: 'permanent || ageSeconds > giveUpSeconds', replace: 'ageSeconds > giveUpSeconds' },
-    { title: 'an alert is retried forever', find: ' || ageSeconds > giveUpSeconds', replace: '' },
-    { title: 'an alert is given up after an hour', find: 'const giveUpSeconds = 24 * 3600;', replace: 'const giveUpSeconds = 3600;' },
+    { title: 'a permanent failure is retried', find: 'permanent ? [alerts, []] : [[], alerts]', replace: '[[], alerts]' },
     {
       title: 'every retry of an alert follows after a second',
       find: 'retryDelaySeconds(Math.min(...kept.map(({ attempts }) => attempts)),',
       replace: 'retryDelaySeconds(1,',
       tests: ['test/monitoring/alerts/deliveries.test.ts > after nine failed attempts'],
-    },
-    {
-      title: 'a retry of an alert counts again',
-      find: 'isCounted ? undefined : await countMessage(',
-      replace: 'await countMessage(',
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
-    },
-    {
-      title: 'an alert over the limit is sent',
-      find: '    if (reached) {\n',
-      replace: '    if (reached && providerId < 0) {\n',
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
-    },
-    {
-      title: 'an alert over the limit stays queued',
-      find: "await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit",
-      replace: "if (providerId < 0) await query(markEnded({ ...leasesOf(alerts), status: 'suppressed', reason: `the limit",
-      tests: ['test/monitoring/alerts/dispatcher.test.ts > caps'],
     },
     {
       title: 'internal errors of a channel are shown as the reason',
@@ -246,25 +429,6 @@ export const alertFaults: Fault[] = [
       title: 'the outcome of an alert is not counted',
       find: 'if (length > 0) this.#deps.metrics',
       replace: 'if (length < 0) this.#deps.metrics',
-    },
-    {
-      title: 'a group counts as many messages as it lists',
-      find: 'const reached = isCounted ? undefined : await countMessage(',
-      replace:
-        'for (const { id } of alerts.slice(1)) if (id) await countMessage(query, { userId, providerId, channel, isExempt });\n    const reached = isCounted ? undefined : await countMessage(',
-      tests: ['test/monitoring/alerts/groups.test.ts > twelve outages'],
-    },
-    {
-      title: 'whoever has reached a limit is not told of it',
-      find: 'await queueSuppressedNotice(query, provider, reached, held[0].now);',
-      replace: '',
-      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
-    },
-    {
-      title: 'the message about a limit is suppressed by it',
-      find: 'endsSentAlert || isNotice(kind)',
-      replace: 'endsSentAlert || (isNotice(kind) && providerId < 0)',
-      tests: ['test/monitoring/alerts/groups.test.ts > beyond the limit'],
     },
     {
       title: 'the alerts of a provider that works again wait for their next attempts',
@@ -377,8 +541,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'the recovery of an alert that failed before the pause is sent',
-      find: '    done_at: now,\n    lease_token: null,\n',
-      replace: '    done_at: now,\n',
+      find: '    done_at: now,\n    lease_token: null,\n    last_error: failedBecause',
+      replace: '    done_at: now,\n    last_error: failedBecause',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
     },
     {
@@ -399,8 +563,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'an alert that was sent keeps the error of an earlier attempt',
-      find: 'done_at: now, last_error: null }',
-      replace: 'done_at: now }',
+      find: '    last_error: null,\n',
+      replace: '',
     },
     {
       title: 'the recovery of an alert that was canceled before the shutdown is sent',
@@ -426,42 +590,6 @@ export const alertFaults: Fault[] = [
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: outbox }, [
-    {
-      title: 'pausing a monitor cancels the alerts of all monitors',
-      find: ".where('m.id', '=', sql<number>`any (${ids}::bigint[])`)",
-      replace: ".where('m.id', '<>', sql<number>`all (${ids}::bigint[])`)",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > other monitors alone'],
-    },
-    {
-      title: 'renaming a monitor cancels its alerts',
-      find: '\n    .where(hasNoIncident);',
-      replace: ';',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > renaming it cancels nothing'],
-    },
-    {
-      title: 'whoever was told of an outage is not told that it is over if the monitor is paused then',
-      find: "endsAlert(sql`(down.status = 'sent' or",
-      replace: "endsAlert(sql`(down.status = 'none' or",
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > cancels a recovery only if'],
-    },
-    {
-      title: 'a provider is told of the end of an outage because another one was told of it',
-      find: ' and down.provider_id = a.provider_id',
-      replace: '',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
-    },
-    {
-      title: 'a provider is told of the end of an outage because it was told of another one',
-      find: 'and down.incident_id = a.incident_id and',
-      replace: 'and',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > but not others'],
-    },
-    {
-      title: 'the recovery of an alert that is being sent is canceled',
-      find: ' or down.lease_token is not null)',
-      replace: ')',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
-    },
     {
       title: 'the age of the outbox is that of its newest alert',
       find: 'min(queued_at)), 0)',
@@ -494,6 +622,18 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/groups.test.ts > since the first failure'],
     },
     {
+      title: 'a new name ends the pause of a provider',
+      find: 'case when not ${changed} then ${sql.ref(column)} end',
+      replace: 'case when not ${changed} and false then ${sql.ref(column)} end',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > a new name does not'],
+    },
+    {
+      title: 'a provider with new settings is still said to fail',
+      find: "failing_since: unlessChanged('failing_since'),",
+      replace: 'failing_since: sql<null>`failing_since`,',
+      tests: ['test/monitoring/alerts/delivery-log.test.ts > a new name does not'],
+    },
+    {
       title: 'the sixth of many outages is a message of its own',
       find: 'when ${messagesInBurst} >= ${sql.lit(burst.messages)}',
       replace: 'when ${messagesInBurst} > ${sql.lit(burst.messages)}',
@@ -507,7 +647,7 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'alerts that were never attempted lose their place when a provider works again',
-      find: "    .where('attempts', '>', sql.lit(0))\n",
+      find: "        .where('a.attempts', '>', sql.lit(0))\n",
       replace: '',
       tests: ['test/monitoring/alerts/delivery-log.test.ts > new settings'],
     },
@@ -515,10 +655,21 @@ export const alertFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/alerts/notices.ts', tests: ['test/monitoring/alerts/groups.test.ts > after an hour of failures'] }, [
     {
       title: 'the user is told of a failing provider every few seconds',
-      find: "    .where('p.failing_told_at', 'is', null)\n",
+      find: "        .where('f.failing_told_at', 'is', null)\n",
       replace: '',
     },
     { title: 'the user is told of a failing provider at once', find: "interval '1 hour'", replace: "interval '1 second'" },
+    {
+      title: 'a message that the receiver does not like is a failing provider',
+      find: 'sql.lit(failuresOfProvider)',
+      replace: 'sql.lit(1)',
+    },
+    {
+      title: 'a provider that is deleted meanwhile prevents that other users are told of theirs',
+      find: "        .forKeyShare('p'),\n",
+      replace: '',
+      tests: ['test/monitoring/alerts/deleted-providers.test.ts'],
+    },
     {
       title: 'the user is told that a provider fails by the one that fails',
       find: "    .where('p.failing_since', 'is', null)\n",
@@ -550,8 +701,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a message that is sent again is given up at once',
-      find: 'queued_at: now, next_attempt_at: now',
-      replace: 'next_attempt_at: now',
+      find: 'then least(queued_at, ${now}) else ${now} end',
+      replace: 'then least(queued_at, ${now}) else queued_at end',
     },
     {
       title: 'a message that is sent again waits for the next search',

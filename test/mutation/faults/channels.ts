@@ -117,16 +117,4 @@ export const channelFaults: Fault[] = [
       replace: 'm.tls_warnings',
     },
   ]),
-  ...faultsIn({ file: 'src/monitoring/alerts/outbox.ts', tests: renewals }, [
-    {
-      title: 'people get a message about a certificate that they have replaced',
-      find: "        .where('p.provider_type', '=', sql<ProviderType>`any (${given.types}::text[])`)\n",
-      replace: '',
-    },
-    {
-      title: 'the two warnings of a certificate end twice',
-      find: "        .distinctOn(['w.provider_id', 'w.monitor_id'])\n",
-      replace: '',
-    },
-  ]),
 ];

@@ -592,11 +592,21 @@ export const engineFaults: Fault[] = [
       replace: 'retentionDays',
     },
     { title: 'message counts of the running day are deleted', find: 'const messageCountDays = 2;', replace: 'const messageCountDays = 0;' },
-    { title: 'old statistics are never deleted', find: "    deletion('old statistics', deleteCheckHours, retentionDays),\n", replace: '' },
+    {
+      title: 'old statistics are never deleted',
+      find: "    deletion('old statistics', deleteCheckHours({ days: retentionDays })),\n",
+      replace: '',
+    },
     {
       title: 'old incidents are never deleted',
-      find: "deletion('old incidents', deleteIncidents, ",
-      replace: "deletion('old incidents', deleteAlerts, ",
+      find: "deletion('old incidents', deleteIncidents(",
+      replace: "deletion('old incidents', deleteAlerts(",
+    },
+    {
+      title: 'the log of a busy provider grows without a bound',
+      find: "    deletion('alerts of busy providers', deleteExcessAlerts({ maximum: maxAlertsPerProvider })),\n",
+      replace: '',
+      tests: ['test/monitoring/engine/retention.test.ts > newest 10,000'],
     },
     {
       title: 'an incident that is open for more than 400 days is deleted',

@@ -116,7 +116,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. Deliveries are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
      * List the deliveries of a provider
      */
     async listDeliveriesRaw(requestParameters: ListDeliveriesRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<DeliveryPage>> {
@@ -127,7 +127,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. Deliveries are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
      * List the deliveries of a provider
      */
     async listDeliveries(requestParameters: ListDeliveriesRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<DeliveryPage> {
@@ -171,7 +171,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
+     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. Only a test notification gets another id. The message counts toward the message limits. If it is being sent, nothing changes, nor if the message asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
      * Send a message again
      */
     async redeliverRaw(requestParameters: RedeliverRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<DeliveryItem>> {
@@ -182,7 +182,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. It counts toward the message limits. If the message is being sent, nothing changes, nor if it asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
+     * Queues the message again, whatever its status is, and returns before it is sent. It is the same message, with the same id, so a receiver can recognize it. Only a test notification gets another id. The message counts toward the message limits. If it is being sent, nothing changes, nor if the message asks a recipient to confirm the address: `POST /providers/{id}/test` sends another one. The request has no body.
      * Send a message again
      */
     async redeliver(requestParameters: RedeliverRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<DeliveryItem> {

@@ -36,7 +36,7 @@ export interface Delivery {
      */
     incident_id: number | null;
     /**
-     * `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
+     * `queued` until the receiving service has accepted the message (`sent`), or has rejected it or has not accepted it for 24 hours (`failed`). `suppressed` means that the message was not sent on purpose, and `last_error` says why: a limit was reached; the monitor was paused, put into maintenance or given another target; the incident was resolved or acknowledged before the delay was over, or before a reminder was sent; the monitor has a new certificate, or the incident is resolved, so that a message to PagerDuty would open what nothing would end; the provider is not assigned to the monitor any more, or the assignment is disabled; the recipient has not confirmed the address; or a link to confirm the address is not needed any more.
      */
     status: DeliveryStatusEnum;
     /**
@@ -44,7 +44,7 @@ export interface Delivery {
      */
     attempts: number;
     /**
-     * What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, and before the first attempt. A message that is queued again keeps it until the next attempt has ended.
+     * What the last attempt has failed with, or why the message is suppressed. For people to read: the wording can change. Null after a success, before the first attempt, and when the message is queued again.
      */
     last_error: string | null;
     /**
