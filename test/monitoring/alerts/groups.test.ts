@@ -233,6 +233,7 @@ describe('dispatcher', () => {
       provider_id: providerId,
       provider_type: 'email',
       limit: expect.stringContaining('100 messages per hour'),
+      until: expect.stringMatching(/T\d\d:00:00\.000Z$/),
     });
   });
 
