@@ -10,7 +10,7 @@ export default defineConfig({
     include: ['test/faults/**/*.test.ts'],
     exclude: ['test/faults/**/*.long.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
-    reporters: ['default', new GuaranteeTable(24), new RunRecorder()],
+    reporters: ['default', new GuaranteeTable(25), new RunRecorder()],
     hookTimeout: 60_000,
     sequence: {
       sequencer: slowestFirst(
@@ -20,6 +20,7 @@ export default defineConfig({
         'database-outages',
         'outage-logs',
         'sustained-load',
+        'webhook-chaos',
       ),
     },
     // Some tests load the machine on purpose. With more files at a time they would distort each other's measurements.

@@ -13,6 +13,9 @@ export interface DatabaseProxy {
    * service cannot tell, because the connections stay open.
    */
   silence(pattern: RegExp): void;
+  /** Takes the database away: closes every connection, and each new one at once. */
+  cut(): void;
+  restore(): void;
   close(): Promise<void>;
 }
 
@@ -28,8 +31,13 @@ export async function startProxy(target: string): Promise<DatabaseProxy> {
   const connections = new Set<ProxiedConnection>();
   let hold: { patterns: RegExp[]; forwardLast: boolean; onReached(): void } | undefined;
   let silenced: RegExp | undefined;
+  let isCut = false;
 
+  const closeAll = () => {
+    for (const { service } of connections) service.destroy();
+  };
   const listener = createServer((service) => {
+    if (isCut) return void service.destroy();
     const server = connect(Number(port), hostname);
     const connection = { service, server, startupPacket: '' };
     connections.add(connection);
@@ -72,8 +80,15 @@ export async function startProxy(target: string): Promise<DatabaseProxy> {
     silence(pattern) {
       silenced = pattern;
     },
+    cut() {
+      isCut = true;
+      closeAll();
+    },
+    restore() {
+      isCut = false;
+    },
     async close() {
-      for (const { service } of connections) service.destroy();
+      closeAll();
       await new Promise((resolve) => listener.close(resolve));
     },
   };
