@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
@@ -14,48 +15,36 @@ import { mayBeDelivered } from './delivered.ts';
 const db = tables<typeof AlertEntity | typeof NotificationEntity | typeof ProviderEntity>();
 const now = sql<Date>`app_now()`;
 
-/** How many alerts are inserted by one statement. The embedded database runs it in this process, which responds to nobody meanwhile. */
-const insertedAtOnce = 50;
+/**
+ * The embedded database runs a statement in this process, which responds to nobody else in the meantime. So a statement is about so many
+ * events or alerts, and other work gets its turn before the next one.
+ */
+const eventsAtOnce = 20;
+const alertsAtOnce = 50;
 
 /** An event without what it says. */
 const eventColumns = { position: 'integer', userId: 'bigint', monitorId: 'bigint', incidentId: 'bigint', type: 'text' } as const;
 
-/** An event is told to the providers that are assigned to the monitor, but no recovery of what was dropped while it had a delay. */
-const selectAssigned = (events: string) =>
+const selectAssigned = prepare((given: { events: string }) =>
   db
-    .selectFrom(jsonRows(events, 'e', eventColumns))
+    .selectFrom(jsonRows(given.events, 'e', eventColumns))
     .innerJoin('notifications as n', (join) =>
       join.onRef('n.user_id', '=', 'e.userId').onRef('n.monitor_id', '=', 'e.monitorId').on('n.enabled', '=', sql.lit(true)),
     )
-    .where(({ not, exists }) => not(exists(selectDown('n.provider_id').where(wasDroppedInDelay('down')))))
     .select(['e.position', 'n.provider_id as providerId'])
-    .select(sql<number>`case when e.type = 'monitor.down' then n.delay_seconds else 0 end`.as('delaySeconds'));
+    .select(sql<number>`case when e.type = 'monitor.down' then n.delay_seconds else 0 end`.as('delaySeconds')),
+);
 
-/** A recovery is also told to those that were told of the incident, and are not assigned any more. */
-const selectTold = (events: string) =>
+/** What has become of the alerts about the outages that are over. */
+const selectDowns = prepare((given: { events: string }) =>
   db
-    .selectFrom(jsonRows(events, 'e', eventColumns))
-    .innerJoin('alerts as down', (join) =>
-      join
-        .onRef('down.user_id', '=', 'e.userId')
-        .onRef('down.incident_id', '=', 'e.incidentId')
-        .on('down.kind', '=', sql.lit('monitor.down')),
+    .selectFrom(jsonRows(given.events, 'e', eventColumns))
+    .innerJoin('alerts as a', (join) =>
+      join.onRef('a.user_id', '=', 'e.userId').onRef('a.incident_id', '=', 'e.incidentId').on('a.kind', '=', sql.lit('monitor.down')),
     )
     .where('e.type', '=', sql.lit('monitor.recovered'))
-    .where(mayBeDelivered('down'))
-    .select(['e.position', 'down.provider_id as providerId', sql<number>`0`.as('delaySeconds')]);
-
-const selectDown = (providerId: string) =>
-  db
-    .selectFrom('alerts as down')
-    .select(sql.lit(1).as('found'))
-    .where(sql<boolean>`e.type = 'monitor.recovered'`)
-    .where('down.user_id', '=', sql.ref<number>('e.userId'))
-    .where('down.incident_id', '=', sql.ref<number>('e.incidentId'))
-    .where('down.provider_id', '=', sql.ref<number>(providerId))
-    .where('down.kind', '=', sql.lit('monitor.down'));
-
-const selectRecipients = prepare((given: { events: string }) => selectAssigned(given.events).union(selectTold(given.events)));
+    .select(['e.position', 'a.provider_id as providerId', wasDroppedInDelay('a').as('isDropped'), mayBeDelivered('a').as('isTold')]),
+);
 
 /** An outage can be reported after a delay. */
 const dueAt = sql<Date>`app_now() + a."delaySeconds" * interval '1 second'`;
@@ -82,20 +71,49 @@ const insertAlerts = prepare((given: { alerts: string; events: string }) =>
 
 /** Queues an alert for each event and provider, in the transaction that changes the monitor. Returns the number of alerts. */
 export async function queueAlerts(query: Query, events: NewEvent[]): Promise<number> {
-  if (events.length === 0) return 0;
-  const described = events.map(({ event, ...about }, position) => ({ position, ...about, type: event.type }));
-  const [recipients] = await query(selectRecipients({ events: JSON.stringify(described) }));
   let queued = 0;
-  for (let start = 0; start < recipients.length; start += insertedAtOnce) {
-    const portion = recipients.slice(start, start + insertedAtOnce);
-    const positions = new Set(portion.map(({ position }) => position));
-    const told = described
-      .filter(({ position }) => positions.has(position))
-      .map((about) => ({ ...about, event: events[about.position]?.event }));
-    const [inserted] = await query(insertAlerts({ alerts: JSON.stringify(portion), events: JSON.stringify(told) }));
-    queued += inserted.length;
+  for (const some of portionsOf(events, eventsAtOnce)) {
+    const described = some.map(({ event, ...about }, position) => ({ position, ...about, type: event.type }));
+    for (const alerts of portionsOf(await findRecipients(query, described), alertsAtOnce)) {
+      const positions = new Set(alerts.map(({ position }) => position));
+      const told = described
+        .filter(({ position }) => positions.has(position))
+        .map((about) => ({ ...about, event: some[about.position]?.event }));
+      const [inserted] = await query(insertAlerts({ alerts: JSON.stringify(alerts), events: JSON.stringify(told) }));
+      queued += inserted.length;
+      await nextTurn();
+    }
   }
   return queued;
+}
+
+interface Recipient {
+  /** That of the event. */
+  position: number;
+  providerId: number;
+  delaySeconds: number;
+}
+
+/**
+ * An event is told to the providers that are assigned to the monitor, but no recovery of what was dropped while it had a delay. A
+ * recovery is also told to those that were told of the outage, and are not assigned any more.
+ */
+async function findRecipients(query: Query, described: object[]): Promise<Recipient[]> {
+  const events = JSON.stringify(described);
+  const [assigned, downs] = await query(selectAssigned({ events }), selectDowns({ events }));
+  const keyOf = ({ position, providerId }: Pick<Recipient, 'position' | 'providerId'>) => `${position} ${providerId}`;
+  const dropped = new Set(downs.filter(({ isDropped }) => isDropped).map(keyOf));
+  const recipients = new Map(
+    assigned.filter((recipient) => !dropped.has(keyOf(recipient))).map((recipient) => [keyOf(recipient), recipient]),
+  );
+  for (const { position, providerId, isTold } of downs) {
+    if (isTold) recipients.set(keyOf({ position, providerId }), { position, providerId, delaySeconds: 0 });
+  }
+  return [...recipients.values()];
+}
+
+function* portionsOf<T>(items: T[], size: number): Generator<T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
 const selectPending = prepare(() =>
