@@ -8,6 +8,8 @@ import { bulkHandlers, bulkRules } from './monitors/bulk.handlers.ts';
 import { type MonitorDeps, monitorHandlers, monitorRules } from './monitors/monitors.handlers.ts';
 import { notificationHandlers } from './notifications/notifications.handlers.ts';
 import { type ProviderDeps, providerHandlers, providerRules } from './providers/providers.handlers.ts';
+import { type RotationDeps, rotateSecretHandlers } from './providers/rotate-secret.handlers.ts';
+import { type TestDeps, testProviderHandlers } from './providers/test-provider.handlers.ts';
 
 /** The operations under /api that are not about accounts. */
 type MonitoringOperations = Omit<
@@ -15,13 +17,17 @@ type MonitoringOperations = Omit<
   'listKeys' | 'createKey' | 'deleteKey' | 'createSession' | 'showSession' | 'deleteSession' | 'changePassword' | 'createUser'
 >;
 
-export function monitoringHandlers(deps: MonitorDeps & ProviderDeps & HeartbeatDeps): Handlers<MonitoringOperations, UserDatabase> {
+type MonitoringDeps = MonitorDeps & ProviderDeps & TestDeps & RotationDeps & HeartbeatDeps;
+
+export function monitoringHandlers(deps: MonitoringDeps): Handlers<MonitoringOperations, UserDatabase> {
   return {
     ...monitorHandlers(deps),
     ...bulkHandlers,
     ...heartbeatHandlers(deps),
     ...incidentHandlers,
     ...providerHandlers(deps),
+    ...testProviderHandlers(deps),
+    ...rotateSecretHandlers(deps),
     ...deliveryHandlers,
     ...notificationHandlers,
   };

@@ -12,39 +12,29 @@ import {
   type WriteCondition,
   writeIf,
 } from '../../db/rows.ts';
-import { prepare, queryInTransaction, type Statement } from '../../db/statement.ts';
+import { prepare, type Statement } from '../../db/statement.ts';
 import { insertInto, selectFrom, tables, updateTable } from '../../db/tables.ts';
 import type { UserDatabase } from '../../db/user-database.ts';
-import { InvalidRequest, ProblemError, RetryLaterError } from '../../errors.ts';
+import { InvalidRequest } from '../../errors.ts';
 import type { Handlers, ResourceVersion, Rules } from '../../http/operations.ts';
 import { pageMeta } from '../../http/paging.ts';
-import { enforceLimit, type Limiters } from '../../limits/limiters.ts';
-import { countMessage, type ReachedLimit } from '../alerts/message-limits.ts';
 import { forgetFailuresIf, retryNow } from '../alerts/provider-state.ts';
-import { logTest } from '../alerts/test-log.ts';
-import { DeliveryFailed, type ProviderType } from '../channels/channel.ts';
+import type { ProviderType } from '../channels/channel.ts';
 import { type Channels, channelOf } from '../channels/registry.ts';
-import { testMessage } from '../channels/test-message.ts';
 import { addressOf, type Recipients } from '../recipients/recipients.ts';
 import { wakeDispatcher } from '../wake.ts';
 import { type Provider, ProviderEntity } from './provider.entity.ts';
-import { decryptSettings, newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
-import { createdProviderView, providerView, unconfirmedRecipient } from './provider.view.ts';
-import { newSigningSecret, replaceSecret, rotateSecret, signingOf, storedSecret } from './signing-secret.ts';
+import { newSettings, rejectFieldsOfOtherTypes, toStored, updateErrors } from './provider.settings.ts';
+import { createdProviderView, providerView } from './provider.view.ts';
+import { newSigningSecret, storedSecret } from './signing-secret.ts';
 
-type ProviderOperations = Pick<
-  operations,
-  'listProviders' | 'createProvider' | 'showProvider' | 'updateProvider' | 'deleteProvider' | 'testProvider' | 'rotateProviderSecret'
->;
+type ProviderOperations = Pick<operations, 'listProviders' | 'createProvider' | 'showProvider' | 'updateProvider' | 'deleteProvider'>;
 
 export interface ProviderDeps {
   maxProviders: number;
   cipher: SecretCipher;
   channels: Channels;
-  limiters: Limiters;
   recipients: Recipients;
-  /** The time on the clock of the database. */
-  now(): number;
 }
 
 const readProvider = prepareRead(ProviderEntity);
@@ -95,16 +85,7 @@ export function providerRules({ channels }: Pick<ProviderDeps, 'channels'>): Rul
   };
 }
 
-export function providerHandlers({
-  maxProviders,
-  cipher,
-  channels,
-  limiters,
-  recipients,
-  now,
-}: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
-  const testsPerProvider = limiters.create('test-provider', 5, 60);
-  const testsPerUser = limiters.create('test-user', 20, 3600);
+export function providerHandlers({ maxProviders, cipher, channels, recipients }: ProviderDeps): Handlers<ProviderOperations, UserDatabase> {
   const view = (provider: Provider) => providerView(provider, channelOf(channels, provider.providerType));
   const resultOf = (provider: Provider) => ({ body: { data: view(provider) }, version: versionOf(provider) });
 
@@ -188,55 +169,6 @@ export function providerHandlers({
       });
       return { body: { id, object: 'provider', deleted: true } };
     },
-
-    async testProvider({ path }, { caller: { userId }, db }) {
-      const provider = await readProvider(db, path.id);
-      const channel = channelOf(channels, provider.providerType);
-      await enforceLimit(testsPerProvider, String(provider.id), 'A provider can be tested 5 times per minute.');
-      await enforceLimit(testsPerUser, String(userId), 'A user can send 20 test notifications per hour.');
-      const missing = channel.missingSetting();
-      if (missing)
-        throw new ProblemError(
-          'delivery_not_configured',
-          `${channel.name} delivery is not configured on this service. Ask the operator to set ${missing}.`,
-        );
-      const address = addressOf(provider.settings);
-      if (provider.recipientUnconfirmed && address !== undefined) {
-        await recipients.countLink(userId, address);
-        await db.query(recipients.queueLink({ providerId: provider.id, address }), wakeDispatcher({}));
-        throw new ProblemError('recipient_unconfirmed', `${unconfirmedRecipient} Another mail with the link was sent.`);
-      }
-      const counted = { userId, providerId: provider.id, channel };
-      const reached = await db.transaction((em) => countMessage(queryInTransaction(em), counted));
-      if (reached) throw limitReached(reached);
-      const at = new Date(now());
-      const message = testMessage({ userId, now: at });
-      const log = (reason: string | null) => db.query(...logTest({ userId, providerId: provider.id, event: message.event, reason }));
-      try {
-        await channel.send(decryptSettings(channel, provider, cipher), message, signingOf(provider, cipher, at));
-      } catch (error) {
-        if (!(error instanceof DeliveryFailed)) throw error;
-        await log(error.message);
-        throw new ProblemError('delivery_failed', error.message);
-      }
-      await log(null);
-      return { body: { message: `The test notification was accepted by ${channel.receiver}.` } };
-    },
-
-    async rotateProviderSecret({ path: { id } }, { db }) {
-      const secret = newSigningSecret();
-      let previousExpiresAt: string | null = null;
-      await writeIf(db, async () => {
-        const provider = await readProvider(db, id);
-        const rotated = rotateSecret(provider, secret, cipher, now());
-        if (!rotated) throw unsigned(provider.providerType);
-        previousExpiresAt = rotated.previousExpiresAt;
-        // If another rotation came first, its secret is then the previous one.
-        return [replaceSecret({ id, replaced: rotated.replaced, changes: JSON.stringify(rotated.changes) })];
-      });
-      const data = { id, signing_secret: secret, previous_expires_at: previousExpiresAt };
-      return { body: { data }, containsSecret: true };
-    },
   };
 }
 
@@ -247,15 +179,6 @@ function rejectOtherType(given: ProviderType | undefined, stored: ProviderType) 
 
 function lostSecretAdvice(id: number): string {
   return `but its signing secret cannot be shown again. If you did not save it, get another one with POST /api/providers/${id}/rotate-secret.`;
-}
-
-function unsigned(type: ProviderType): ProblemError {
-  return new ProblemError('no_signing_secret', `A provider of type ${type} has no signing secret. Only messages to webhooks are signed.`);
-}
-
-function limitReached({ limit, secondsLeft }: ReachedLimit): RetryLaterError {
-  const seconds = `${secondsLeft} ${secondsLeft === 1 ? 'second' : 'seconds'}`;
-  return new RetryLaterError('rate_limited', `You have reached the limit of ${limit}. It starts again in ${seconds}.`, secondsLeft);
 }
 
 function versionOf({ id, version }: Provider): ResourceVersion {

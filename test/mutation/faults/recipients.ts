@@ -32,6 +32,8 @@ export const recipientFaults: Fault[] = [
       find: 'then ${given.mustConfirm}::boolean else recipient_unconfirmed end',
       replace: 'then ${given.mustConfirm}::boolean else false end',
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/providers/test-provider.handlers.ts', tests: delivered }, [
     {
       title: 'a test is sent to a recipient who has not confirmed',
       find: 'provider.recipientUnconfirmed && address !== undefined',

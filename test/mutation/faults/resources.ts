@@ -126,41 +126,37 @@ export const resourceFaults: Fault[] = [
       replace: "deleteProvider({ id, versions: allowedVersions('provider', 0) && null })",
       tests: ['test/monitoring/providers/delete-provider.test.ts'],
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/providers/test-provider.handlers.ts', tests: testProvider }, [
     {
       title: 'a provider can be tested 500 times per minute',
       find: "'test-provider', 5, 60)",
       replace: "'test-provider', 500, 60)",
-      tests: testProvider,
     },
     {
       title: 'the limit of tests of a provider lasts for an hour',
       find: "'test-provider', 5, 60)",
       replace: "'test-provider', 5, 3600)",
-      tests: testProvider,
     },
     {
       title: 'the limit of tests of a user ends after a minute',
       find: "'test-user', 20, 3600)",
       replace: "'test-user', 20, 60)",
-      tests: testProvider,
     },
     {
       title: 'all users share the limit of tests',
       find: 'enforceLimit(testsPerUser, String(userId),',
       replace: "enforceLimit(testsPerUser, 'all',",
-      tests: testProvider,
     },
     {
       title: 'a test is sent although the limit of messages is reached',
       find: 'if (reached) throw limitReached(reached);',
       replace: 'if (reached === null) throw limitReached(reached);',
-      tests: testProvider,
     },
     {
       title: 'a failed test of a provider is an internal error',
       find: 'if (!(error instanceof DeliveryFailed)) throw error;',
       replace: 'if (!(error instanceof DeliveryFailed) || error.message !== undefined) throw error;',
-      tests: testProvider,
     },
   ]),
   ...faultsIn(

@@ -73,12 +73,14 @@ export const webhookFaults: Fault[] = [
       replace: '.where(sql<boolean>`${given.replaced}::text is not null`)',
     },
   ]),
-  ...faultsIn({ file: 'src/monitoring/providers/providers.handlers.ts', tests: rotation }, [
+  ...faultsIn({ file: 'src/monitoring/providers/rotate-secret.handlers.ts', tests: rotation }, [
     {
       title: 'a provider that is no webhook gets a signing secret that does not sign',
       find: 'if (!rotated) throw unsigned(provider.providerType);',
-      replace: 'if (!rotated) return [endPause({ id })];',
+      replace: 'if (!rotated) return [replaceSecret({ id, replaced: String(id), changes: String(id) })];',
     },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/providers/providers.handlers.ts', tests: rotation }, [
     {
       title: 'a signing secret is stored for a repeated request',
       find: '...(secret !== undefined && { containsSecret: true }),',
