@@ -84,6 +84,9 @@ async function pass(minutes: number) {
   dispatcher?.wake();
 }
 
+/** As the dispatcher does at its next search. */
+const lookForReminders = () => service.database.engineTransaction((query) => queueReminders(query, 0));
+
 const alerts = () =>
   read<{ kind: string; status: string; error: string | null; wait: number }>(
     `select kind, status, last_error as error, round(extract(epoch from next_attempt_at - created_at))::int as wait from alerts order by id`,
@@ -269,7 +272,7 @@ describe('a delay', () => {
     expect(await kinds()).toEqual(['monitor.down suppressed']);
     start();
     await pass(120);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down suppressed']);
   });
 
@@ -304,7 +307,7 @@ describe('reminders', () => {
     await pass(60);
     await expect.poll(async () => (await kinds()).slice(3), { timeout: 15_000 }).toEqual(['monitor.recovered sent']);
     await pass(60);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await kinds()).toHaveLength(4);
   });
 
@@ -338,7 +341,7 @@ describe('reminders', () => {
     expect(await reminded()).toEqual([others[0]]);
     expect(await remindIn()).toBeLessThanOrEqual(300);
     await pass(4);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await reminded()).toEqual([others[0]]);
     await pass(2);
     await expect.poll(reminded, { timeout: 15_000 }).toEqual([others[0], providerId, others[0]].toSorted((a, b) => Number(a) - Number(b)));
@@ -382,7 +385,7 @@ describe('reminders', () => {
     expect((await alerts())[1]).toMatchObject({ status: 'suppressed', error: 'not sent: the incident is acknowledged' });
     await asEngine(`update providers set next_message_at = null where id = ?`, [providerId]);
     await pass(60);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await kinds()).toHaveLength(2);
     await resolve();
     dispatcher?.wake();
@@ -408,17 +411,16 @@ describe('reminders', () => {
   test('after one that was suppressed, the next one is queued in the next hour', async () => {
     await assign({ remind_every_seconds: 300 });
     await open(120);
-    const queue = () => service.database.engineTransaction((query) => queueReminders(query, 0));
     const suppress = (doneAt: string) =>
       asEngine(`update alerts set status = 'suppressed', done_at = ${doneAt} where user_id = ?`, [user.id]);
     await suppress(`date_trunc('hour', app_now(), 'UTC')`);
     await pass(10);
     await suppress(`date_trunc('hour', app_now(), 'UTC')`);
-    await queue();
+    await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down suppressed']);
     await suppress(`date_trunc('hour', app_now(), 'UTC') - interval '1 second'`);
     await asEngine('update incidents set remind_at = app_now() where user_id = ?', [user.id]);
-    await queue();
+    await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down suppressed', 'monitor.reminder queued']);
   });
 
@@ -444,7 +446,7 @@ describe('reminders', () => {
     const other = await service.createUser();
     await remind(user, 80, 30);
     await remind(other, 1, 1);
-    await service.database.engineTransaction((query) => queueReminders(query, 0));
+    await lookForReminders();
     const queued = await service.database.asEngine((em) =>
       em.execute<{ user_id: number; count: number }[]>(
         `select user_id::int, count(*)::int from alerts where user_id in (?, ?) and kind = 'monitor.reminder' group by 1 order by 2`,
@@ -488,7 +490,7 @@ describe('reminders', () => {
     dispatcher?.wake();
     await expect.poll(remindIn, { timeout: 15_000 }).toBeGreaterThan(86_000);
     await pass(10);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await kinds()).toHaveLength(2);
     const json = { ids: [monitorId], action: 'assign', provider_id: providerId };
     await user.api.post('/api/monitors/bulk', { json });
@@ -514,7 +516,7 @@ describe('reminders', () => {
        select ?, unnest(?::bigint[]), app_now() - interval '1 hour', 'HTTP 503', app_now() - interval '1 minute'`,
       [user.id, `{${assigned.map(({ id }) => id)}}`],
     );
-    await service.database.engineTransaction((query) => queueReminders(query, 0));
+    await lookForReminders();
     expect(await kinds()).toHaveLength(50);
     start();
     const sent = async () => (await kinds()).filter((kind) => kind === 'monitor.reminder sent').length;
@@ -541,7 +543,7 @@ describe('reminders', () => {
       [user.id, `{${monitors}}`],
     );
     const queued = async () => {
-      const { hasMore } = await service.database.engineTransaction((query) => queueReminders(query, 0));
+      const { hasMore } = await lookForReminders();
       return [hasMore, (await kinds()).length];
     };
     expect([await queued(), await queued(), await queued()]).toEqual([
@@ -560,7 +562,7 @@ describe('reminders', () => {
     const context = { database, secretKeys: [], config: { dataDirectory: '' }, inService: true, progress: () => {} };
     await commands['user suspend']({ ...context, signal: AbortSignal.timeout(60_000) }, { email: user.email });
     await pass(6);
-    await new Promise((done) => setTimeout(done, 600));
+    await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down sent']);
   });
 

@@ -263,6 +263,21 @@ test('a provider gets 100 messages per hour, a user 2 SMS per day, and exempt me
   expect(await count(7)).toMatchObject({ limit: '100 messages per hour for this provider' });
 });
 
+test('a program gets 2,000 messages per hour', async () => {
+  const message = { userId: user.id, providerId: 6, channel: { name: 'Webhook', audience: 'programs' } as const };
+  await database.asEngine((em) =>
+    em.execute(
+      `insert into message_counts select ?, 'provider 6', date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 1999 from generate_series(0, 1) n`,
+      [user.id],
+      'run',
+    ),
+  );
+  expect(await inTransaction((query) => countMessage(query, message))).toBeUndefined();
+  expect(await inTransaction((query) => countMessage(query, message))).toMatchObject({
+    limit: '2,000 messages per hour for this provider',
+  });
+});
+
 test.each([
   ['day', { name: 'SMS', audience: 'people', perUserPerDay: 0 }],
   ['hour', { name: 'SMS', audience: 'people' }],
