@@ -5,9 +5,9 @@ import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { unwantedReason } from '../recipients/unwanted.ts';
 import type { LeasedAlert } from './due-alerts.ts';
 import { endCanceledLeases, leasesOf, lockLeased, markEnded, markExpired, releaseWaiting } from './leases.ts';
-import { countMessage, type ReachedLimit } from './message-limits.ts';
+import { countMessage, limitReason, type ReachedLimit } from './message-limits.ts';
 import { isLimitedOtherwise, queueSuppressedNotice } from './notices.ts';
-import { selectPause } from './provider-state.ts';
+import { collectMessages, selectPause } from './provider-state.ts';
 
 /** Which of the alerts of one message are sent. The operator sees the others in the log and the metrics. */
 export interface Admission {
@@ -22,6 +22,8 @@ export interface Admission {
 }
 
 const giveUpSeconds = 24 * 3600;
+/** Beyond a limit, the recoveries of so many seconds are one message. */
+const collectSeconds = 10 * 60;
 
 const selectProvider = prepareSelect(ProviderEntity);
 
@@ -51,27 +53,37 @@ export async function admit(query: Query, leased: LeasedAlert[], channel: Channe
   const unwanted = await unwantedReason(query, provider, young);
   if (unwanted !== undefined) await suppress(young, unwanted);
   const wanted = unwanted === undefined ? young : [];
-  const reached = await countIfNew(query, wanted, channel);
-  const [admitted, suppressed] = split(wanted, (alert) => !reached || alert.isCounted || isExempt(alert));
+  const { reached, exceeded } = await countIfNew(query, wanted, channel);
+  const [admitted, suppressed] = split(wanted, (alert) => !reached || alert.isCounted || (!exceeded && isExempt(alert)));
   if (reached) {
-    await suppress(suppressed, `the limit of ${reached.limit} is reached`);
-    await queueSuppressedNotice(query, provider, reached, first.now);
+    await suppress(suppressed, `${limitReason} ${reached.limit} is reached`);
+    // The notice is sent at once.
+    const isNoticed = await queueSuppressedNotice(query, provider, reached, first.now);
+    const isCollecting = channel.audience === 'people' && admitted.some(({ endsSentAlert }) => endsSentAlert);
+    if (isCollecting && !isNoticed) await query(collectMessages({ id, seconds: Math.min(collectSeconds, reached.secondsLeft) }));
   }
   return { provider, admitted, expired, suppressed, limit: reached?.limit, now: first.now };
 }
 
-/** Counts a message with alerts that were not counted before. Returns the limit that is reached, if one is: the exempt ones are sent. */
-async function countIfNew(query: Query, alerts: LeasedAlert[], channel: Channel): Promise<ReachedLimit | undefined> {
-  const uncounted = alerts.filter(({ isCounted }) => !isCounted);
-  const [first] = uncounted;
-  if (!first) return undefined;
-  const message = { userId: first.userId, providerId: first.providerId, channel };
-  const reached = await countMessage(query, { ...message, isExempt: uncounted.every(isExempt) });
-  if (reached && uncounted.some(isExempt)) await countMessage(query, { ...message, isExempt: true });
-  return reached;
+interface Counted {
+  /** A limit is reached: only the exempt ones are sent. */
+  reached?: ReachedLimit | undefined;
+  /** The limit of those is reached as well. */
+  exceeded?: ReachedLimit | undefined;
 }
 
-/** The end of what was told is always told. */
+/** Counts a message with alerts that were not counted before. */
+async function countIfNew(query: Query, alerts: LeasedAlert[], channel: Channel): Promise<Counted> {
+  const uncounted = alerts.filter(({ isCounted }) => !isCounted);
+  const [first] = uncounted;
+  if (!first) return {};
+  const message = { userId: first.userId, providerId: first.providerId, channel };
+  const reached = await countMessage(query, message);
+  const exceeded = reached && uncounted.some(isExempt) ? await countMessage(query, { ...message, isExempt: true }) : reached;
+  return { reached, exceeded };
+}
+
+/** The end of what was told is told beyond a limit. */
 function isExempt({ endsSentAlert, kind, isRepeated }: LeasedAlert): boolean {
   return endsSentAlert || (isLimitedOtherwise(kind) && !isRepeated);
 }

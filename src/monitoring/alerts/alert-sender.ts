@@ -119,10 +119,11 @@ export class AlertSender {
   async #recordSuccess({ alerts, provider, channel }: Attempt): Promise<boolean> {
     this.#count(alerts, provider, 'sent');
     const { id, userId } = provider;
-    const state = recordSuccess({ id, audience: channel.audience });
-    const retried = hasFailed(provider) ? [retryNow({ userId, providerId: id })] : [];
-    const [[recorded]] = await this.#withDatabase((query) => query(state, markSent(leasesOf(alerts)), ...retried));
-    return !recorded?.mustWait;
+    return this.#withDatabase(async (query) => {
+      const [[recorded]] = await query(recordSuccess({ id, audience: channel.audience }), markSent(leasesOf(alerts)));
+      if (hasFailed(provider)) await retryNow(query, { userId, providerId: id });
+      return !recorded?.mustWait;
+    });
   }
 
   async #recordFailure({ alerts, provider }: Attempt, { error }: { error: unknown }): Promise<boolean> {

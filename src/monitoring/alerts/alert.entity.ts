@@ -30,6 +30,8 @@ export const AlertEntity = defineEntity({
     doneAt: p.datetime(3).nullable(),
     /** When it was delivered for the first time. It may be queued again since. */
     firstSentAt: p.datetime(3).nullable(),
+    /** When the user had it sent again. */
+    repeatedAt: p.datetime(3).nullable(),
     /** When it was counted toward the limits of messages. A retry is not counted again. */
     countedAt: p.datetime(3).nullable(),
   },

@@ -6,7 +6,7 @@ import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { EventType } from '../messages/event.ts';
 import { hasNoIncident, type MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { AlertEntity } from './alert.entity.ts';
-import { mayBeDelivered } from './delivered.ts';
+import { keepsIncidents, mayBeAccepted, mayBeDelivered } from './delivered.ts';
 
 interface Incidents {
   userIds: number[];
@@ -31,11 +31,20 @@ export function wasDroppedInDelay(alias: string): RawBuilder<boolean> {
 
 export const resetReason = 'not sent: the monitor was paused or in maintenance, or its target changed';
 
-/** Whether alert `a` is the recovery of an incident whose down alert to the same provider meets a condition. */
-export function endsAlert(condition: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql`(a.kind = 'monitor.recovered' and exists (select from alerts as down where down.user_id = a.user_id
-    and down.incident_id = a.incident_id and down.provider_id = a.provider_id and down.kind = 'monitor.down' and ${condition}))`;
+/** Whether alert `a` is the recovery of an incident of which an alert to the same provider meets a condition. */
+export function endsAlert(kinds: readonly EventType[], condition: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(a.kind = 'monitor.recovered' and exists (select from alerts as told where told.user_id = a.user_id
+    and told.incident_id = a.incident_id and told.provider_id = a.provider_id and told.kind in (${sql.join(kinds.map(kind))})
+    and ${condition}))`;
 }
+
+/** The alerts by which a provider is told that a monitor is down. One that is assigned later gets only reminders. */
+export const tellingKinds: readonly EventType[] = ['monitor.down', 'monitor.reminder'];
+
+const endsTold = endsAlert(tellingKinds, mayBeDelivered('told'));
+/** The receiver may have opened an incident, although every attempt has failed. */
+const mayEndIncident = sql<boolean>`(${endsAlert(tellingKinds, mayBeAccepted('told'))} and exists (select from providers as p
+  where p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}))`;
 
 const cancel = (reason: unknown) =>
   db
@@ -78,7 +87,8 @@ export const cancelAlerts = prepare(({ ids }: { ids: number[] }) => {
     cancel(sql.lit(resetReason))
       // As long as the tables have no statistics, an array is faster than a join.
       .where(sql<boolean>`a.incident_id = any (array(${incidents}))`)
-      .where(({ not }) => not(endsAlert(mayBeDelivered('down'))))
+      .where(({ not }) => not(endsTold))
+      .where(({ not }) => not(mayEndIncident))
   );
 });
 
@@ -100,10 +110,11 @@ export const cancelRenewed = prepare(({ monitorIds }: { monitorIds: number[] }) 
     .where('a.kind', '=', kind('monitor.tls_expiring')),
 );
 
-/** The alerts about monitors that a provider is not assigned to any more. Recoveries of what it was told are still sent. */
+/** The alerts about monitors that a provider is not assigned to any more. What ends something is still sent to those who were told. */
 export const cancelUnassigned = prepare((given: { monitorIds: number[]; providerId: number }) =>
   cancel(sql.lit('not sent: the provider is not assigned to the monitor any more'))
     .where('a.provider_id', '=', given.providerId)
     .where(sql<boolean>`(a.payload #>> '{data,monitor,id}')::bigint = any (${given.monitorIds}::bigint[])`)
-    .where(({ not }) => not(endsAlert(mayBeDelivered('down')))),
+    .where(sql<boolean>`(a.kind in (${sql.join([...tellingKinds, 'monitor.tls_expiring' as const].map(kind))})
+      or a.kind = 'monitor.recovered' and a.incident_id is not null and not ${endsTold} and not ${mayEndIncident})`),
 );

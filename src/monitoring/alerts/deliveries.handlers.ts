@@ -38,8 +38,10 @@ const selectDelivery = prepare(({ id }: { id: number }) => selectLogged().where(
 const queueAgain = prepare(({ id }: { id: number }) =>
   db
     .updateTable('alerts')
-    // One that still waits is sent now, and stays what it is.
+    // One that still waits is only sent earlier.
     .set({ queued_at: sql`case when status = 'queued' then least(queued_at, ${now}) else ${now} end` })
+    .set({ repeated_at: sql`case when status = 'queued' then repeated_at else ${now} end` })
+    .set({ first_sent_at: sql`case when status = 'sent' then coalesce(first_sent_at, done_at) else first_sent_at end` })
     .set({ status: sql.lit('queued'), next_attempt_at: now, attempts: sql.lit(0) })
     .set({ lease_token: null, counted_at: null, done_at: null, last_error: null })
     .where('id', '=', id)

@@ -3,14 +3,13 @@ import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { type Tables, tables } from '../../db/tables.ts';
 import type { ProviderType } from '../channels/channel.ts';
-import { typesWithIncidents } from '../channels/registry.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { EventType } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
-import { endsAlert, resetReason } from './cancel-alerts.ts';
-import { wasDelivered } from './delivered.ts';
+import { endsAlert, resetReason, tellingKinds } from './cancel-alerts.ts';
+import { isTypeWithIncidents, wasDelivered } from './delivered.ts';
 import { type Lease, leaseEnd } from './leases.ts';
 
 /** The number of users that are visited at most to find providers. */
@@ -24,8 +23,8 @@ const now = sql<Date>`app_now()`;
 const queued = sql.lit<'queued'>('queued');
 
 /**
- * Selects due alerts, the oldest first. A recovery alert waits until the down alert of its incident is sent or has failed. If that was
- * canceled while a process had leased it, the process may still send it.
+ * Selects due alerts, the oldest first. An alert waits until those before it about the same incident, or the certificate of the same
+ * monitor, are sent or have failed. If one was canceled while a process had leased it, the process may still send it.
  */
 function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom'>) {
   return from
@@ -46,6 +45,9 @@ function selectDue(from: Pick<ExpressionBuilder<AlertTables, never>, 'selectFrom
         ),
       ),
     )
+    .where(sql<boolean>`(a.monitor_id is null or not exists (select from alerts as earlier where earlier.user_id = a.user_id
+      and earlier.monitor_id = a.monitor_id and earlier.provider_id = a.provider_id and earlier.id < a.id
+      and (earlier.status = 'queued' or earlier.status = 'suppressed' and earlier.lease_token is not null and earlier.next_attempt_at > ${now})))`)
     .orderBy('a.next_attempt_at');
 }
 
@@ -138,7 +140,7 @@ export interface LeasedAlert extends WaitingProvider, Lease {
   ageSeconds: number;
   /** Whether it was counted by an earlier attempt. */
   isCounted: boolean;
-  /** Whether it is the recovery of an incident whose down alert was sent to the same provider. */
+  /** Whether it ends what the provider was told of. */
   endsSentAlert: boolean;
   /** Whether it is queued again, because the user asks for that. */
   isRepeated: boolean;
@@ -154,19 +156,25 @@ const sentDownAlert = sql`from alerts as down where down.user_id = a.user_id and
   and down.provider_id = a.provider_id and down.kind = 'monitor.down' and ${wasDelivered('down')} and down.id < a.id`;
 
 /** A user who has an alert sent again gets it whatever has become of the one before, but not beyond a limit. */
-const isRepeated = sql<boolean>`(a.queued_at > a.created_at)`;
+const isRepeated = sql<boolean>`(a.repeated_at is not null)`;
+
+/** Whether alert `a` ends what the provider was told of. Without an incident or a monitor, it exists for no other reason. */
+const endsTold = sql<boolean>`(${endsAlert(tellingKinds, wasDelivered('told'))} or a.kind = 'monitor.tls_renewed'
+  or a.kind = 'monitor.recovered' and a.incident_id is null)`;
+
+const isForIncidents = isTypeWithIncidents(sql`due.channel`);
 
 /**
  * Whether alert `a` is the recovery of an incident whose down alert was canceled, and certainly not sent, to the same provider. If that
- * is still leased, the process may have died during an attempt.
+ * is still leased, the process may have died during an attempt. One that has failed may still have opened an incident.
  */
-const endsCanceledAlert = endsAlert(
-  sql`down.status = 'suppressed' and down.last_error = ${resetReason} and down.first_sent_at is null
-    and (down.lease_token is null or down.counted_at is null)`,
-);
+const endsCanceledAlert = sql<boolean>`(not ${endsTold} and ${endsAlert(
+  ['monitor.down'],
+  sql`told.status = 'suppressed' and told.last_error = ${resetReason} and (told.counted_at is null or told.lease_token is null and not ${isForIncidents})`,
+)})`;
 
 /** What is over must not be opened again, where nothing would end it. */
-const overReason = sql<string | null>`case when due.channel not in (${sql.join(typesWithIncidents.map((type) => sql.lit(type)))}) then null
+const overReason = sql<string | null>`case when not ${isForIncidents} then null
   when ${isRepeated} and a.kind in ('monitor.down', 'monitor.reminder') and exists (select from incidents as i
     where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is not null) then 'not sent: the incident is resolved'
   when a.kind = 'monitor.tls_expiring' and exists (select from alerts as later where later.user_id = a.user_id
@@ -208,7 +216,7 @@ const leaseDue = prepare((given: { providers: string; limit: number }) =>
       sql<number>`extract(epoch from ${now} - a.queued_at)::float8`.as('ageSeconds'),
       sql<number>`a.lease_token`.as('token'),
       sql<boolean>`a.counted_at is not null`.as('isCounted'),
-      sql<boolean>`(not ${isRepeated} and ${endsAlert(wasDelivered('down'))})`.as('endsSentAlert'),
+      sql<boolean>`(not ${isRepeated} and ${endsTold})`.as('endsSentAlert'),
       sql<boolean>`${isRepeated}`.as('isRepeated'),
       sql<string | null>`case when not ${isRepeated} and ${endsCanceledAlert} then ${resetReason} else ${overReason} end`.as(
         'pointlessReason',

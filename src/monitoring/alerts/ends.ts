@@ -3,15 +3,14 @@ import { type RawBuilder, sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
-import { typesWithIncidents } from '../channels/registry.ts';
 import type { EventType, StoredEvent } from '../messages/event.ts';
 import { hasNoIncident } from '../monitors/monitor.entity.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { notifyDispatcher } from '../wake.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
-import { cancelRenewed } from './cancel-alerts.ts';
-import { mayBeDelivered } from './delivered.ts';
+import { cancelRenewed, tellingKinds } from './cancel-alerts.ts';
+import { keepsIncidents, mayBeAccepted } from './delivered.ts';
 
 interface Ended {
   /** An array of the ids of monitors. */
@@ -22,35 +21,61 @@ interface Ended {
 
 const db = tables<typeof AlertEntity | typeof ProviderEntity>();
 const time = sql`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const keepsIncidents = sql<boolean>`p.provider_type in (${sql.join(typesWithIncidents.map((type) => sql.lit(type)))})`;
+const telling = sql.join(tellingKinds.map((kind) => sql.lit(kind)));
+const expiry = (alias: string) => sql`${sql.ref(`${alias}.payload`)} #>> '{data,monitor,tls_expires_at}'`;
+/** An attempt ends before its lease. Only alerts about the same incident or monitor wait for each other. */
+const afterAttempt = (isDeleted: boolean) =>
+  isDeleted
+    ? sql`case when a.lease_token is not null and a.status <> 'sent' then greatest(a.next_attempt_at, app_now()) else app_now() end`
+    : sql`app_now()`;
 
 /** Inserts the ends of open incidents that providers were told of. */
 function insertEndsOfIncidents({ monitorIds, isDeleted }: Ended) {
-  return sql`insert into alerts (user_id, incident_id, provider_id, kind, payload)
+  return sql`insert into alerts (user_id, incident_id, provider_id, kind, payload, next_attempt_at)
     select p.user_id, ${isDeleted ? sql`null::bigint` : sql`i.id`}, p.id, 'monitor.recovered', jsonb_build_object(
         'type', 'monitor.recovered', 'timestamp', ${time}, 'data', jsonb_build_object(
           'monitor', a.payload #> '{data,monitor}',
           'incident', (a.payload #> '{data,incident}') || jsonb_build_object('status', 'resolved', 'resolved_at', ${time},
-            'duration_seconds', greatest(0, round(extract(epoch from app_now() - i.started_at))))))
+            'duration_seconds', greatest(0, round(extract(epoch from app_now() - i.started_at)))))), ${afterAttempt(isDeleted)}
       from incidents as i
-      join alerts as a on a.user_id = i.user_id and a.incident_id = i.id and a.kind = 'monitor.down'
-      join providers as p on p.user_id = a.user_id and p.id = a.provider_id
-     where i.monitor_id = any (${monitorIds}) and i.resolved_at is null and ${mayBeDelivered('a')} and ${keepsIncidents}
+      join providers as p on p.user_id = i.user_id and ${keepsIncidents('p')}
+      join lateral (select a.payload, a.status, a.lease_token, a.next_attempt_at from alerts as a
+        where a.user_id = i.user_id and a.incident_id = i.id and a.provider_id = p.id and a.kind in (${telling}) and ${mayBeAccepted('a')}
+        order by a.kind desc, a.sequence desc limit 1) as a on true
+     where i.monitor_id = any (${monitorIds}) and i.resolved_at is null
        for key share of p
     returning id`;
 }
 
-/** Inserts the ends of warnings about certificates, unless they have ended. */
+/** Inserts the ends of warnings about certificates that providers got, unless they have ended. The index by monitor has few of them. */
 function insertEndsOfWarnings({ monitorIds, isDeleted }: Ended) {
-  return sql`insert into alerts (user_id, monitor_id, provider_id, kind, payload)
+  return sql`insert into alerts (user_id, monitor_id, provider_id, kind, payload, next_attempt_at)
+    with warned as materialized (
+      select distinct on (a.user_id, a.monitor_id, a.provider_id, ${expiry('a')})
+             a.user_id, a.monitor_id, a.provider_id, a.payload, a.status, a.lease_token, a.next_attempt_at
+        from alerts as a
+       where a.monitor_id = any (${monitorIds}) and a.kind = 'monitor.tls_expiring' and ${mayBeAccepted('a')}
+         and not exists (select from alerts as end_of where end_of.user_id = a.user_id and end_of.monitor_id = a.monitor_id
+           and end_of.provider_id = a.provider_id and end_of.kind = 'monitor.tls_renewed' and end_of.payload ->> 'replacedExpiry' = ${expiry('a')})
+       order by a.user_id, a.monitor_id, a.provider_id, ${expiry('a')}, a.id desc)
     select p.user_id, ${isDeleted ? sql`null::bigint` : sql`a.monitor_id`}, p.id, 'monitor.tls_renewed', jsonb_build_object(
-        'type', 'monitor.tls_renewed', 'timestamp', ${time}, 'data', a.payload -> 'data',
-        'replacedExpiry', a.payload #> '{data,monitor,tls_expires_at}')
-      from alerts as a
-      join providers as p on p.user_id = a.user_id and p.id = a.provider_id
-     where a.monitor_id = any (${monitorIds}) and a.kind = 'monitor.tls_expiring' and ${mayBeDelivered('a')} and ${keepsIncidents}
-       and not exists (select from alerts as later where later.user_id = a.user_id and later.monitor_id = a.monitor_id
-         and later.provider_id = a.provider_id and later.id > a.id)
+        'type', 'monitor.tls_renewed', 'timestamp', ${time}, 'data', a.payload -> 'data', 'replacedExpiry', ${expiry('a')}),
+        ${afterAttempt(isDeleted)}
+      from warned as a
+      join providers as p on p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}
+       for key share of p
+    returning id`;
+}
+
+/** Inserts copies of ends that wait to be sent, and would be deleted with their monitors. */
+function insertCopies({ monitorIds }: Ended) {
+  return sql`insert into alerts (user_id, provider_id, kind, payload, next_attempt_at)
+    select p.user_id, p.id, a.kind, a.payload, a.next_attempt_at
+      from providers as p
+      join alerts as a on a.user_id = p.user_id and a.provider_id = p.id and a.status = 'queued'
+     where ${keepsIncidents('p')} and a.kind in ('monitor.recovered', 'monitor.tls_renewed')
+       and (a.incident_id is not null or a.monitor_id is not null)
+       and (a.payload #>> '{data,monitor,id}')::bigint = any (${monitorIds})
        for key share of p
     returning id`;
 }
@@ -65,7 +90,7 @@ const insertRenewals = prepare((given: { events: string }) =>
       db
         .selectFrom(jsonRows(given.events, 'e', { userId: 'bigint', monitorId: 'bigint', event: 'jsonb' }))
         .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'e.userId'))
-        .where(keepsIncidents)
+        .where(keepsIncidents('p'))
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom('alerts as w')
@@ -74,7 +99,7 @@ const insertRenewals = prepare((given: { events: string }) =>
               .whereRef('w.monitor_id', '=', 'e.monitorId')
               .whereRef('w.provider_id', '=', 'p.id')
               .where('w.kind', '=', sql.lit('monitor.tls_expiring'))
-              .where(mayBeDelivered('w'))
+              .where(mayBeAccepted('w'))
               .where(sql<boolean>`w.payload #>> '{data,monitor,tls_expires_at}' = e.event ->> 'replacedExpiry'`),
           ),
         )
@@ -106,6 +131,7 @@ export const queueEnds = prepare(({ ids }: { ids: number[] }) => {
 export function deleteAndQueueEnds(condition: RawBuilder<unknown>): RawBuilder<{ id: number }> {
   const ended = { monitorIds: sql`array(select id from deleted)`, isDeleted: true };
   return sql`with deleted as (delete from monitors where ${condition} returning id),
-    incident_ends as (${insertEndsOfIncidents(ended)}), warning_ends as (${insertEndsOfWarnings(ended)}), woken as materialized (${wakeIfAny})
+    incident_ends as (${insertEndsOfIncidents(ended)}), warning_ends as (${insertEndsOfWarnings(ended)}), copies as (${insertCopies(ended)}),
+    woken as materialized (${wakeIfAny} or exists (select from copies))
     select id from deleted left join woken on true`;
 }

@@ -8,11 +8,14 @@ import type { MessageCountEntity } from './message-count.entity.ts';
 /** How many messages a provider gets, by who reads them. */
 const perProviderPerHour = { people: 100, programs: 2000 };
 
+/** Begins the reason why an alert is suppressed. */
+export const limitReason = 'the limit of';
+
 interface CountedMessage {
   userId: number;
   providerId: number;
   channel: Pick<Channel, 'name' | 'audience' | 'perUserPerDay'>;
-  /** The message is sent, and counted, even if a limit is reached. */
+  /** The message is sent, and counted, even if a limit is reached. People get at most as many of these again. */
   isExempt?: boolean;
 }
 
@@ -96,7 +99,7 @@ export async function countMessage(query: Query, message: CountedMessage): Promi
   const [, counts] = await query(lockUser({ userId }), readCounts(given));
   for (const { counter, period, limit, maximum } of limits) {
     const count = counts.find((row) => row.counter === counter);
-    if (!count || count.messages < maximum || isExempt) continue;
+    if (!count || count.messages < (isExempt ? beyond(maximum, message.channel) : maximum)) continue;
     return { limit, secondsLeft: Math.max(1, count.secondsLeft), counter, period };
   }
   await query(increaseCounts(given));
@@ -107,6 +110,11 @@ export async function countMessage(query: Query, message: CountedMessage): Promi
 export async function markAsTold(query: Query, userId: number, { counter, period }: ReachedLimit): Promise<boolean> {
   const [told] = await query(insertTold({ userId, counter: `told ${counter}`, period }));
   return told.length > 0;
+}
+
+/** A program gets one message for each alert, so the limit of those that are ended limits the ends as well. A group counts once. */
+function beyond(maximum: number, { audience }: Pick<Channel, 'audience'>): number {
+  return audience === 'people' ? 2 * maximum : Number.POSITIVE_INFINITY;
 }
 
 function limitsOf({ providerId, channel: { name, audience, perUserPerDay } }: CountedMessage): Counter[] {

@@ -8,7 +8,6 @@ import type { Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import { markAsTold, type ReachedLimit } from './message-limits.ts';
-import { failuresOfProvider } from './provider-state.ts';
 
 /** How many other providers are told that one fails: those with the newest messages. */
 const maxTold = 5;
@@ -44,7 +43,7 @@ async function queueNotices(query: Query, notices: Notice[]): Promise<void> {
   if (notices.length > 0) await query(insertNotices({ notices: JSON.stringify(notices) }));
 }
 
-/** One message that the receiver does not accept is no failing provider. Another process may look for them at the same time. */
+/** Another process may look for them at the same time. */
 const claimFailing = prepare(() =>
   db
     .updateTable('providers as p')
@@ -54,7 +53,6 @@ const claimFailing = prepare(() =>
         .select('f.id')
         .where('f.failing_since', '<=', sql<Date>`${now} - interval '1 hour'`)
         .where('f.failing_told_at', 'is', null)
-        .where('f.failed_attempts', '>=', sql.lit(failuresOfProvider))
         .where(sql<boolean>`not ${isSuspended('f.user_id')}`)
         .orderBy('f.failing_since')
         .limit(sql.lit(maxFailing))
@@ -115,14 +113,14 @@ export async function queueFailingNotices(query: Query): Promise<FailingProvider
   return recipients.map(({ provider: { id, userId }, others }) => ({ id, userId, told: others.length }));
 }
 
-/** Tells a user by the provider itself, once in the period of the limit, that alerts are not sent any more for some time. */
+/** Tells a user by the provider itself, once in the period of the limit, that alerts are not sent any more for some time. Returns whether it does. */
 export async function queueSuppressedNotice(
   query: Query,
   { id: providerId, userId, providerType }: Pick<Provider, 'id' | 'userId' | 'providerType'>,
   reached: ReachedLimit,
   time: Date,
-): Promise<void> {
-  if (!(await markAsTold(query, userId, reached))) return;
+): Promise<boolean> {
+  if (!(await markAsTold(query, userId, reached))) return false;
   const { limit, secondsLeft } = reached;
   // Periods end with an hour. The seconds are rounded up.
   const until = new Date(Math.floor((time.getTime() + secondsLeft * 1000) / hourMs) * hourMs).toISOString();
@@ -132,6 +130,7 @@ export async function queueSuppressedNotice(
     data: { provider_id: providerId, provider_type: providerType, limit, until },
   };
   await queueNotices(query, [{ userId, providerId, event }]);
+  return true;
 }
 
 /** Whether messages about an event are sent even if a limit is reached, because they have limits of their own. */

@@ -9,7 +9,7 @@ import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
-import { wasDroppedInDelay } from './cancel-alerts.ts';
+import { tellingKinds, wasDroppedInDelay } from './cancel-alerts.ts';
 import { mayBeDelivered } from './delivered.ts';
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity | typeof ProviderEntity>();
@@ -19,7 +19,7 @@ const now = sql<Date>`app_now()`;
  * The embedded database runs a statement in this process, which responds to nobody else in the meantime. So a statement is about so many
  * events or alerts, and other work gets its turn before the next one.
  */
-const eventsAtOnce = 20;
+const eventsAtOnce = 10;
 const alertsAtOnce = 50;
 
 /** An event without what it says. */
@@ -35,15 +35,43 @@ const selectAssigned = prepare((given: { events: string }) =>
     .select(sql<number>`case when e.type = 'monitor.down' then n.delay_seconds else 0 end`.as('delaySeconds')),
 );
 
-/** What has become of the alerts about the outages that are over. */
-const selectDowns = prepare((given: { events: string }) =>
+/** Who got no alert about an outage that is over, because it was dropped while it had a delay. */
+const selectDropped = prepare((given: { events: string }) =>
   db
     .selectFrom(jsonRows(given.events, 'e', eventColumns))
     .innerJoin('alerts as a', (join) =>
       join.onRef('a.user_id', '=', 'e.userId').onRef('a.incident_id', '=', 'e.incidentId').on('a.kind', '=', sql.lit('monitor.down')),
     )
     .where('e.type', '=', sql.lit('monitor.recovered'))
-    .select(['e.position', 'a.provider_id as providerId', wasDroppedInDelay('a').as('isDropped'), mayBeDelivered('a').as('isTold')]),
+    .where(wasDroppedInDelay('a'))
+    .select(['e.position', 'a.provider_id as providerId']),
+);
+
+/** Who was told of an outage that is over. An incident can have thousands of reminders, of which one suffices. */
+const selectTold = prepare((given: { events: string }) =>
+  db
+    .selectFrom(jsonRows(given.events, 'e', eventColumns))
+    .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'e.userId'))
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('alerts as a')
+          .select(sql.lit(1).as('found'))
+          .whereRef('a.user_id', '=', 'e.userId')
+          .where('a.incident_id', '=', sql.ref<number>('e.incidentId'))
+          .whereRef('a.provider_id', '=', 'p.id')
+          .where(
+            'a.kind',
+            'in',
+            tellingKinds.map((kind) => sql.lit(kind)),
+          )
+          .where(mayBeDelivered('a'))
+          .limit(sql.lit(1))
+          .as('told'),
+      (join) => join.onTrue(),
+    )
+    .where('e.type', '=', sql.lit('monitor.recovered'))
+    .select(['e.position', 'p.id as providerId', sql<number>`0`.as('delaySeconds')]),
 );
 
 /** An outage can be reported after a delay. */
@@ -100,15 +128,11 @@ interface Recipient {
  */
 async function findRecipients(query: Query, described: object[]): Promise<Recipient[]> {
   const events = JSON.stringify(described);
-  const [assigned, downs] = await query(selectAssigned({ events }), selectDowns({ events }));
+  const [assigned, dropped, told] = await query(selectAssigned({ events }), selectDropped({ events }), selectTold({ events }));
   const keyOf = ({ position, providerId }: Pick<Recipient, 'position' | 'providerId'>) => `${position} ${providerId}`;
-  const dropped = new Set(downs.filter(({ isDropped }) => isDropped).map(keyOf));
-  const recipients = new Map(
-    assigned.filter((recipient) => !dropped.has(keyOf(recipient))).map((recipient) => [keyOf(recipient), recipient]),
-  );
-  for (const { position, providerId, isTold } of downs) {
-    if (isTold) recipients.set(keyOf({ position, providerId }), { position, providerId, delaySeconds: 0 });
-  }
+  const notTold = new Set(dropped.map(keyOf));
+  const wanting = assigned.filter((recipient) => !notTold.has(keyOf(recipient)));
+  const recipients = new Map([...wanting, ...told].map((recipient) => [keyOf(recipient), recipient]));
   return [...recipients.values()];
 }
 

@@ -10,6 +10,7 @@ import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import { incidentEvents } from './alert-events.ts';
+import { limitReason } from './message-limits.ts';
 
 /**
  * How many incidents, and about how many assignments, are looked at in one transaction. The embedded database runs it in this process,
@@ -26,7 +27,7 @@ interface Assignment {
   everySeconds: number;
   /** The number of the next reminder. */
   sequence: number;
-  /** Whether the last message waits to be sent, or was suppressed in this hour, such as by a limit. */
+  /** Whether the last message waits to be sent, or was suppressed by a limit in this hour. */
   isWaiting: boolean;
   /** How many seconds are left until the next reminder. */
   secondsLeft: number;
@@ -145,7 +146,7 @@ const selectAssignments = prepare(({ incidentIds }: { incidentIds: number[] }) =
       (from) =>
         from
           .selectFrom('alerts as a')
-          .select(['a.status', 'a.sequence', 'a.queued_at', 'a.done_at'])
+          .select(['a.status', 'a.sequence', 'a.queued_at', 'a.done_at', 'a.last_error'])
           .whereRef('a.user_id', '=', 'i.user_id')
           .whereRef('a.incident_id', '=', 'i.id')
           .whereRef('a.provider_id', '=', 'n.provider_id')
@@ -163,7 +164,9 @@ const selectAssignments = prepare(({ incidentIds }: { incidentIds: number[] }) =
       sql<number>`n.remind_every_seconds`.as('everySeconds'),
       sql<number>`coalesce(last.sequence, 0) + 1`.as('sequence'),
       sql<boolean>`(last.status is not distinct from 'queued'
-        or last.status = 'suppressed' and last.done_at >= date_trunc('hour', ${now}, 'UTC')) is true`.as('isWaiting'),
+        or last.status = 'suppressed' and last.last_error like ${sql.lit(`${limitReason} %`)} and last.done_at >= date_trunc('hour', ${now}, 'UTC')) is true`.as(
+        'isWaiting',
+      ),
       sql<number>`extract(epoch from coalesce(last.queued_at, greatest(i.started_at, n.created_at)) - ${now})::float8
         + n.remind_every_seconds`.as('secondsLeft'),
     ]),

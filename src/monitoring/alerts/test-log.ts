@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
-import { prepare, type Statement } from '../../db/statement.ts';
+import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { StoredEvent } from '../messages/event.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
-import { wakeDispatcher } from '../wake.ts';
 import type { AlertEntity } from './alert.entity.ts';
-import { recordFailedTest, recordSuccess, retryNow } from './provider-state.ts';
+import { recordAcceptedTest, recordFailedTest, retryNow } from './provider-state.ts';
 
 interface SentTest {
   userId: number;
@@ -33,8 +32,8 @@ const insertTest = prepare((given: { providerId: number; event: string; reason: 
 });
 
 /** Logs a test that was sent. If it was accepted, the alerts that wait because the provider has failed are due. */
-export function logTest({ userId, providerId, event, reason }: SentTest): Statement[] {
+export async function logTest(query: Query, { userId, providerId, event, reason }: SentTest): Promise<void> {
   const log = insertTest({ providerId, event: JSON.stringify(event), reason });
-  if (reason !== null) return [recordFailedTest({ id: providerId, reason }), log];
-  return [recordSuccess({ id: providerId, audience: 'programs' }), retryNow({ userId, providerId }), log, wakeDispatcher({})];
+  await query(reason === null ? recordAcceptedTest({ id: providerId }) : recordFailedTest({ id: providerId, reason }), log);
+  if (reason === null) await retryNow(query, { userId, providerId });
 }

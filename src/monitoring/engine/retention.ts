@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import type { Deletion } from '../../db/retention.ts';
 import { prepare, type Statement } from '../../db/statement.ts';
@@ -16,7 +17,8 @@ const messageCountDays = 2;
 /** The log of deliveries has a month, and so many alerts of each provider. */
 const maxAlertDays = 30;
 const maxAlertsPerProvider = 10_000;
-const batchSize = sql.lit(5000);
+/** The embedded database deletes so many in about 50 ms, in which this process responds to nobody. */
+const batchSize = sql.lit(1000);
 
 interface Age {
   days: number;
@@ -35,16 +37,31 @@ const deleteCheckHours = prepare(({ days }: Age) => {
     .returning('user_id');
 });
 
-/** What was said first about an open incident is needed until it is resolved. */
-const isDeletable = sql<boolean>`(a.status <> 'queued' and (a.kind = 'monitor.reminder' or not exists (select from incidents as i
-  where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is null)))`;
+/**
+ * What was said first about an open incident is needed until it is resolved, and a warning about a certificate until it is replaced,
+ * which is soon after it has expired.
+ */
+const isDeletable = sql<boolean>`(a.status <> 'queued'
+  and (a.kind = 'monitor.reminder' or not exists (select from incidents as i
+    where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is null))
+  and (a.kind <> 'monitor.tls_expiring'
+    or (a.payload #>> '{data,monitor,tls_expires_at}')::timestamptz < app_now() - interval '30 days'))`;
+
+/** One may have been queued again meanwhile. */
+function deleteEnded(ids: SelectQueryBuilder<never, never, { id: number }>) {
+  return db.deleteFrom('alerts').where('id', 'in', ids).where('status', '<>', sql.lit('queued')).returning('user_id');
+}
 
 const deleteAlerts = prepare(({ days }: Age) => {
   const old = db.selectFrom('alerts as a').select('a.id').where('a.status', '<>', sql.lit('queued')).where('a.done_at', '<', daysAgo(days));
-  return db.deleteFrom('alerts').where('id', 'in', old.where(isDeletable).limit(batchSize)).returning('user_id');
+  return deleteEnded(old.where(isDeletable).limit(batchSize));
 });
 
-const deleteExcessAlerts = prepare(({ maximum }: { maximum: number }) => {
+const selectNextProvider = prepare(({ afterId }: { afterId: number }) =>
+  db.selectFrom('providers').select('id').where('id', '>', afterId).orderBy('id').limit(sql.lit(1)),
+);
+
+const deleteExcessAlerts = prepare(({ providerId, maximum }: { providerId: number; maximum: number }) => {
   const excess = db
     .selectFrom('providers as p')
     .innerJoinLateral(
@@ -63,10 +80,11 @@ const deleteExcessAlerts = prepare(({ maximum }: { maximum: number }) => {
     .innerJoin('alerts as a', (join) =>
       join.onRef('a.user_id', '=', 'p.user_id').onRef('a.provider_id', '=', 'p.id').onRef('a.id', '<=', 'newest.id'),
     )
+    .where('p.id', '=', providerId)
     .select('a.id')
     .where(isDeletable)
     .limit(batchSize);
-  return db.deleteFrom('alerts').where('id', 'in', excess).returning('user_id');
+  return deleteEnded(excess);
 });
 
 const deleteIncidents = prepare(({ days }: Age) => {
@@ -93,8 +111,27 @@ export function monitoringDeletions(database: Database, retentionDays: number): 
   return [
     deletion('old statistics', deleteCheckHours({ days: retentionDays })),
     deletion('old alerts', deleteAlerts({ days: Math.min(retentionDays, maxAlertDays) })),
-    deletion('alerts of busy providers', deleteExcessAlerts({ maximum: maxAlertsPerProvider })),
+    { rows: 'alerts of busy providers', deleteBatch: deletionOfExcess(database) },
     deletion('old incidents', deleteIncidents({ days: Math.max(retentionDays, minIncidentDays) })),
     deletion('old message counts', deleteMessageCounts({ days: messageCountDays })),
   ];
+}
+
+/** Looks at one provider after the other, because counting the alerts of a busy one takes some time. */
+function deletionOfExcess(database: Database): () => Promise<number> {
+  let afterId = 0;
+  return async () => {
+    for (;;) {
+      const [[provider]] = await database.engineTransaction((query) => query(selectNextProvider({ afterId })));
+      if (!provider) {
+        afterId = 0;
+        return 0;
+      }
+      const statement = deleteExcessAlerts({ providerId: provider.id, maximum: maxAlertsPerProvider });
+      const [deleted] = await database.engineTransaction((query) => query(statement));
+      if (deleted.length > 0) return deleted.length;
+      afterId = provider.id;
+      await nextTurn();
+    }
+  };
 }

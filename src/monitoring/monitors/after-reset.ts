@@ -13,7 +13,7 @@ import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
  * which opens an incident in the meantime: only a later statement sees it.
  */
 export function afterReset(ids: number[]): Statement[] {
-  return [queueEnds({ ids }), resolveIncidents({ ids }), cancelAlerts({ ids }), cancelWarnings({ ids }), wakeEngine({})];
+  return [cancelAlerts({ ids }), cancelWarnings({ ids }), queueEnds({ ids }), resolveIncidents({ ids }), wakeEngine({})];
 }
 
 const resolveIncidents = prepare(({ ids }: { ids: number[] }) =>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hasVersion, newVersion, setGiven, type WriteCondition } from '../../db/rows.ts';
-import { isGiven, prepare } from '../../db/statement.ts';
+import { isGiven, prepare, type Statement } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
 import { deleteAndQueueEnds } from '../alerts/ends.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
@@ -193,7 +193,15 @@ export const checkNow = prepare(({ id }: { id: number }) =>
     .where('grace_seconds', 'is', null),
 );
 
-export const deleteMonitor = prepare(({ id, versions }: WriteCondition) => deleteAndQueueEnds(sql`id = ${id} and ${hasVersion(versions)}`));
+const lockMonitor = prepare(({ id, versions }: WriteCondition) =>
+  tables<typeof MonitorEntity>().selectFrom('monitors').select('id').where('id', '=', id).where(hasVersion(versions)).forUpdate(),
+);
+
+/** Deletes a monitor if it has one of these versions. The lock comes first, so that the second statement sees what has been sent meanwhile. */
+export const deleteMonitor = (condition: WriteCondition): [Statement<{ id: number }>, Statement] => [
+  lockMonitor(condition),
+  deleteMonitors({ ids: [condition.id] }),
+];
 
 export const deleteMonitors = prepare(({ ids }: { ids: number[] }) => deleteAndQueueEnds(sql`id = ${anyOf(ids)}`));
 

@@ -97,7 +97,7 @@ export function monitorHandlers(deps: MonitorDeps): Handlers<MonitorOperations, 
     async deleteMonitor({ path: { id } }, { db, allowedVersions, requireVersion }) {
       await writeIf(db, async (isRetry) => {
         if (isRetry) requireVersion(monitorVersion(await readMonitor(db, id)));
-        return [deleteMonitor({ id, versions: allowedVersions('monitor', id) })]; // Incidents and assignments are deleted by cascade.
+        return deleteMonitor({ id, versions: allowedVersions('monitor', id) }); // Incidents and assignments are deleted by cascade.
       });
       return { body: { id, object: 'monitor', deleted: true } };
     },

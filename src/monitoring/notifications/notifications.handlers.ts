@@ -79,10 +79,10 @@ export const notificationHandlers: Handlers<NotificationOperations, UserDatabase
 
   async removeNotification({ path, query, body }, { db }) {
     const providerId = resolveProviderId(body?.provider_id, query.provider_id);
-    const canceled = cancelUnassigned({ monitorIds: [path.id], providerId });
-    const [[monitor], [removed]] = await db.query(selectMonitor(path), unassign({ monitorId: path.id, providerId }), canceled);
+    const [[monitor], [removed]] = await db.query(selectMonitor(path), unassign({ monitorId: path.id, providerId }));
     if (!monitor) throw new NotFound('Monitor', path.id);
     if (!removed) throw new ProblemError('not_found', `Provider ${providerId} is not assigned to monitor ${path.id}.`);
+    await db.query(cancelUnassigned({ monitorIds: [path.id], providerId }));
     return { body: { monitor_id: path.id, provider_id: providerId, object: 'notification', deleted: true } };
   },
 };

@@ -127,7 +127,7 @@ export function providerHandlers({ maxProviders, cipher, channels, recipients }:
       return resultOf(await readProvider(db, path.id));
     },
 
-    async updateProvider({ path: { id }, body }, { db, allowedVersions, requireVersion }) {
+    async updateProvider({ path: { id }, body }, { caller: { userId }, db, allowedVersions, requireVersion }) {
       const { provider_type: givenType, name, ...fields } = body;
       const readAllowed = async () => {
         const provider = await readProvider(db, id);
@@ -140,7 +140,6 @@ export function providerHandlers({ maxProviders, cipher, channels, recipients }:
       let link: Statement | undefined;
       const updated = await writeIf(db, async () => {
         const provider = await readAllowed();
-        const { userId } = provider;
         const changes = toStored(channelOf(channels, provider.providerType), provider, fields, cipher);
         const address = addressOf(changes);
         const mustConfirm = recipients.mustConfirm(address);
@@ -155,10 +154,10 @@ export function providerHandlers({ maxProviders, cipher, channels, recipients }:
           name,
           mustConfirm,
         });
-        if (Object.keys(changes).length === 0) return [update];
-        // The alerts that wait because the old settings were wrong are due.
-        return [update, ...(link ? [link] : []), retryNow({ userId, providerId: id }), wakeDispatcher({})];
+        return [update, ...(link ? [link] : []), wakeDispatcher({})];
       });
+      // The alerts that wait because the old settings were wrong are due.
+      if (Object.keys(fields).length > 0) await retryNow(db.query, { userId, providerId: id });
       return resultOf(updated);
     },
 

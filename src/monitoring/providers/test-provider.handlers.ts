@@ -62,7 +62,7 @@ export function testProviderHandlers({
       if (reached) throw limitReached(reached);
       const at = new Date(now());
       const message = testMessage({ userId, now: at });
-      const log = (reason: string | null) => db.query(...logTest({ userId, providerId: provider.id, event: message.event, reason }));
+      const log = (reason: string | null) => logTest(db.query, { userId, providerId: provider.id, event: message.event, reason });
       try {
         await channel.send(decryptSettings(channel, provider, cipher), message, signingOf(provider, cipher, at));
       } catch (error) {

@@ -171,6 +171,17 @@ describe('an assignment that has ended', () => {
     expect(await resolve()).toBe(1);
   });
 
+  test.each(ends)('because it was %s leaves them the recovery that waits', async (_, end) => {
+    await assign({});
+    await open();
+    start();
+    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent']);
+    await asEngine(`update providers set next_message_at = app_now() + interval '1 hour' where id = ?`, [providerId]);
+    await resolve();
+    await end();
+    expect(await kinds()).toEqual(['monitor.down sent', 'monitor.recovered queued']);
+  });
+
   test.each(ends)('because it was %s leaves the recovery to those who were told of the outage', async (_, end) => {
     await assign({});
     await open();
@@ -411,15 +422,28 @@ describe('reminders', () => {
   test('after one that was suppressed, the next one is queued in the next hour', async () => {
     await assign({ remind_every_seconds: 300 });
     await open(120);
-    const suppress = (doneAt: string) =>
-      asEngine(`update alerts set status = 'suppressed', done_at = ${doneAt} where user_id = ?`, [user.id]);
-    await suppress(`date_trunc('hour', app_now(), 'UTC')`);
+    const suppress = (reason: string, doneAt: string) =>
+      asEngine(`update alerts set status = 'suppressed', last_error = ?, done_at = ${doneAt} where user_id = ?`, [reason, user.id]);
+    const dueNow = () => asEngine('update incidents set remind_at = app_now() where user_id = ?', [user.id]);
+    const limit = 'the limit of 100 messages per hour for this provider is reached';
     await pass(10);
-    await suppress(`date_trunc('hour', app_now(), 'UTC')`);
+    await dueNow();
+    // The next hour begins after the test, whenever that is.
+    await suppress(limit, `date_trunc('hour', app_now(), 'UTC') + interval '1 hour'`);
     await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down suppressed']);
-    await suppress(`date_trunc('hour', app_now(), 'UTC') - interval '1 second'`);
-    await asEngine('update incidents set remind_at = app_now() where user_id = ?', [user.id]);
+    await suppress(limit, `date_trunc('hour', app_now(), 'UTC') - interval '1 second'`);
+    await dueNow();
+    await lookForReminders();
+    expect(await kinds()).toEqual(['monitor.down suppressed', 'monitor.reminder queued']);
+  });
+
+  test('one that was suppressed for another reason does not delay the next one', async () => {
+    await assign({ remind_every_seconds: 300 });
+    await open(120);
+    await assign({ enabled: false });
+    await assign({ remind_every_seconds: 300 });
+    await pass(10);
     await lookForReminders();
     expect(await kinds()).toEqual(['monitor.down suppressed', 'monitor.reminder queued']);
   });
@@ -488,7 +512,7 @@ describe('reminders', () => {
     await assign({ remind_every_seconds: 86_400 }, late);
     await assign({ remind_every_seconds: 300, enabled: false });
     dispatcher?.wake();
-    await expect.poll(remindIn, { timeout: 15_000 }).toBeGreaterThan(86_000);
+    await expect.poll(remindIn, { timeout: 15_000 }).toBeGreaterThan(86_300);
     await pass(10);
     await lookForReminders();
     expect(await kinds()).toHaveLength(2);

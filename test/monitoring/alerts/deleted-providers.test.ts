@@ -88,7 +88,7 @@ describe.runIf(process.env.TEST_DATABASE_URL)('while a provider is deleted', () 
     const [deleted, kept] = [await createAssigned(), await createAssigned()];
     for (const { user } of [deleted, kept]) {
       const { id } = await createProvider(user);
-      await asEngine(`update providers set failing_since = app_now() - interval '2 hours', failed_attempts = 3 where id = ?`, [id]);
+      await asEngine(`update providers set failing_since = app_now() - interval '2 hours' where id = ?`, [id]);
     }
     await deleteMeanwhile(deleted, () => inEngine(queueFailingNotices));
     expect([await kindsOf(deleted), await kindsOf(kept)]).toEqual([[], ['provider.failing']]);

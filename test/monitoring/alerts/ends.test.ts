@@ -1,5 +1,5 @@
 // What is sent to those who keep an incident open when a monitor is paused, repointed or deleted: nothing else would end it.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { openIncidents, resolveIncidents } from '../../../src/monitoring/engine/record-incidents.ts';
 import { queueTlsWarnings } from '../../../src/monitoring/engine/record-tls-warnings.ts';
@@ -7,6 +7,7 @@ import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { openIncidents as openAtPagerDuty, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { scripts } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;
@@ -47,7 +48,29 @@ const actions = () => {
   const keys = new Set(events().flatMap((event) => (event.event_action === 'trigger' ? [event.dedup_key] : [])));
   return events().flatMap(({ event_action: action, dedup_key: key }) => (keys.has(key) ? [action] : []));
 };
-const deliveries = async (provider: number) => (await user.api.get(`/api/providers/${provider}/deliveries`)).body.data;
+interface Delivery {
+  id: number;
+  event: string;
+  status: string;
+  last_error: string | null;
+}
+const eventOf = ({ event }: Delivery) => event;
+/** The provider gets no message for now. */
+const pause = (provider: number) =>
+  service.database.asEngine((em) =>
+    em.execute(`update providers set next_message_at = app_now() + interval '1 hour' where id = ?`, [provider], 'run'),
+  );
+const resume = (provider: number) =>
+  service.database.asEngine(async (em) => {
+    await em.execute('update providers set next_message_at = null where id = ?', [provider], 'run');
+    await em.execute(
+      `update alerts set next_attempt_at = app_now() where provider_id = ? and status = 'queued' and lease_token is null`,
+      [provider],
+      'run',
+    );
+    await queryInTransaction(em)(wakeDispatcher({}));
+  });
+const deliveries = async (provider: number): Promise<Delivery[]> => (await user.api.get(`/api/providers/${provider}/deliveries`)).body.data;
 
 /** As the engine does it. */
 const engine = (work: (query: ReturnType<typeof queryInTransaction>) => Promise<unknown>, status: string) =>
@@ -84,21 +107,118 @@ describe('an open incident', () => {
     expect((await change()).status).toBe(200);
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
     expect(openAtPagerDuty(events())).toEqual([]);
-    expect(
-      (await deliveries(people)).map(({ event }: { event: string }) => event).filter((event: string) => event !== 'monitor.down'),
-    ).toEqual([]);
+    expect((await deliveries(people)).map(eventOf).filter((event: string) => event !== 'monitor.down')).toEqual([]);
     const [end] = await deliveries(pagerDuty);
     expect(end).toMatchObject({ event: 'monitor.recovered', monitor_id: monitor.id, status: 'sent' });
   });
 
-  test('is not resolved again if the monitor has recovered, or nobody was told', async () => {
+  test('is not resolved when its monitor is renamed', async () => {
+    await goDown();
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
+    expect((await user.api.put(monitor.path, { json: { friendly_name: 'Renamed' } })).status).toBe(200);
+    expect((await deliveries(pagerDuty)).map(eventOf)).toEqual(['monitor.down']);
+  });
+
+  test('is not resolved again if the monitor has recovered', async () => {
     await goDown();
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
     await recover();
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
-    await user.api.put(monitor.path, { json: { is_active: false } });
-    await bulk({ action: 'delete' });
+    expect((await user.api.put(monitor.path, { json: { is_active: false } })).status).toBe(200);
+    expect((await deliveries(pagerDuty)).map(eventOf)).toEqual(['monitor.recovered', 'monitor.down']);
+    expect((await bulk({ action: 'delete' })).status).toBe(200);
     expect(await deliveries(pagerDuty)).toEqual([]);
+  });
+
+  test('is not resolved if nobody was told of it', async () => {
+    await pause(pagerDuty);
+    await goDown();
+    expect((await user.api.put(monitor.path, { json: { is_active: false } })).status).toBe(200);
+    expect(await deliveries(pagerDuty)).toMatchObject([{ event: 'monitor.down', status: 'suppressed' }]);
+  });
+
+  test.each(['paused', 'deleted'])('is resolved if the response to it was lost before the monitor was %s', async (what) => {
+    const { script } = receivers.pagerDuty;
+    const restore = () => {
+      receivers.pagerDuty.script = script;
+    };
+    onTestFinished(restore);
+    receivers.pagerDuty.script = (_, response) => response.destroy();
+    await goDown();
+    await expect.poll(async () => (await deliveries(pagerDuty))[0]?.last_error, { timeout: 15_000 }).toBeTruthy();
+    restore();
+    await (what === 'paused' ? user.api.put(monitor.path, { json: { is_active: false } }) : user.api.delete(monitor.path));
+    await expect.poll(() => actions().at(-1), { timeout: 15_000 }).toBe('resolve');
+  });
+
+  test.each(['recovered', 'paused'])('is resolved if the monitor is deleted before the end is sent, because it has %s', async (what) => {
+    await goDown();
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
+    await pause(pagerDuty);
+    await (what === 'recovered' ? recover() : user.api.put(monitor.path, { json: { is_active: false } }));
+    expect((await user.api.delete(monitor.path)).status).toBe(200);
+    expect((await deliveries(pagerDuty)).map(eventOf)).toEqual(['monitor.recovered']);
+    await resume(pagerDuty);
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
+  });
+
+  test('is resolved beyond a limit', async () => {
+    await goDown();
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
+    await service.database.asEngine((em) =>
+      em.execute(
+        `insert into message_counts
+         select ?, 'provider ' || ?, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', 2000 from generate_series(0, 1) n
+             on conflict (user_id, counter, period_start) do update set messages = 2000`,
+        [user.id, pagerDuty],
+        'run',
+      ),
+    );
+    expect((await user.api.delete(monitor.path)).status).toBe(200);
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
+  });
+
+  test('is resolved for those who were told only by a reminder, and are not assigned any more', async () => {
+    const late: number = (await user.api.post('/api/providers', { json: receivers.providers.pagerduty })).body.data.id;
+    await goDown();
+    const assignment = { provider_id: late, remind_every_seconds: 300 };
+    await user.api.post(`${monitor.path}/notifications`, { json: assignment });
+    await service.database.asEngine(async (em) => {
+      await em.execute(
+        `update incidents set started_at = app_now() - interval '10 minutes', remind_at = app_now() where user_id = ?`,
+        [user.id],
+        'run',
+      );
+    });
+    await service.database.asUser(user.id, (em) =>
+      em.execute(`update notifications set created_at = app_now() - interval '10 minutes'`, [], 'run'),
+    );
+    await engine(async (query) => query(wakeDispatcher({})), 'down');
+    const log = async () => (await deliveries(late)).map(({ event, status }) => `${event} ${status}`);
+    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.reminder sent']);
+    const reminder = (await deliveries(late))[0];
+    await user.api.delete(`${monitor.path}/notifications`, { json: { provider_id: late } });
+    await recover();
+    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder sent']);
+    await user.api.post(`/api/deliveries/${reminder?.id}/redeliver`);
+    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder suppressed']);
+  });
+
+  test('that was told after a delay, and failed until the monitor recovered, is told and resolved', async () => {
+    const { script } = receivers.pagerDuty;
+    const restore = () => {
+      receivers.pagerDuty.script = script;
+    };
+    onTestFinished(restore);
+    receivers.pagerDuty.script = scripts.respond('busy', 503);
+    await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: pagerDuty, delay_seconds: 1 } });
+    await goDown();
+    await expect.poll(async () => (await deliveries(pagerDuty))[0]?.last_error, { timeout: 15_000 }).toContain('503');
+    await recover();
+    restore();
+    await resume(pagerDuty);
+    await expect.poll(() => actions().slice(-2), { timeout: 20_000 }).toEqual(['trigger', 'resolve']);
+    expect((await deliveries(pagerDuty)).map(({ status }) => status)).toEqual(['sent', 'sent']);
   });
 
   test('cannot be opened again after its end', async () => {
@@ -107,13 +227,13 @@ describe('an open incident', () => {
     await recover();
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
     for (const provider of [pagerDuty, people]) {
-      const down = (await deliveries(provider)).find(({ event }: { event: string }) => event === 'monitor.down');
-      expect((await user.api.post(`/api/deliveries/${down.id}/redeliver`)).status).toBe(202);
+      const down = (await deliveries(provider)).find(({ event }) => event === 'monitor.down');
+      expect((await user.api.post(`/api/deliveries/${down?.id}/redeliver`)).status).toBe(202);
     }
     const status = async (provider: number) =>
       (await deliveries(provider))
-        .filter(({ event }: { event: string }) => event === 'monitor.down')
-        .map((delivery: { status: string; last_error: string | null }) => [delivery.status, delivery.last_error]);
+        .filter(({ event }) => event === 'monitor.down')
+        .map((delivery) => [delivery.status, delivery.last_error]);
     await expect.poll(() => status(pagerDuty), { timeout: 15_000 }).toEqual([['suppressed', 'not sent: the incident is resolved']]);
     await expect.poll(() => status(people), { timeout: 15_000 }).toEqual([['sent', null]]);
     expect(actions()).toEqual(['trigger', 'resolve']);
@@ -131,13 +251,34 @@ describe('a warning of a certificate', () => {
     expect((await change()).status).toBe(200);
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
     expect(openAtPagerDuty(events())).toEqual([]);
-    expect((await deliveries(people)).length).toBeLessThanOrEqual(1);
+    expect((await deliveries(people)).map(eventOf).filter((event) => event !== 'monitor.tls_expiring')).toEqual([]);
+  });
+
+  test('is resolved if the monitor is deleted before the end is sent, and although a second warning was not', async () => {
+    await warn();
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
+    await pause(pagerDuty);
+    await service.database.asEngine((em) => em.execute('update monitors set tls_warnings = 1 where id = ?', [monitor.id], 'run'));
+    await warn();
+    expect((await deliveries(pagerDuty)).map(({ status }) => status)).toEqual(['queued', 'sent']);
+    await user.api.put(monitor.path, { json: { url: 'https://other.example/' } });
+    expect((await deliveries(pagerDuty)).map(({ event, status }) => `${event} ${status}`)).toEqual([
+      'monitor.tls_renewed queued',
+      'monitor.tls_expiring suppressed',
+      'monitor.tls_expiring sent',
+    ]);
+    // What ends something is left to those who are not assigned any more.
+    await user.api.delete(`${monitor.path}/notifications`, { json: { provider_id: pagerDuty } });
+    await user.api.delete(monitor.path);
+    expect(await deliveries(pagerDuty)).toMatchObject([{ event: 'monitor.tls_renewed', status: 'queued' }]);
+    await resume(pagerDuty);
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
   });
 
   test('stays when the monitor is paused', async () => {
     await warn();
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
     await user.api.put(monitor.path, { json: { is_active: false } });
-    expect((await deliveries(pagerDuty)).map(({ event }: { event: string }) => event)).toEqual(['monitor.tls_expiring']);
+    expect((await deliveries(pagerDuty)).map(eventOf)).toEqual(['monitor.tls_expiring']);
   });
 });

@@ -79,6 +79,15 @@ describe('dispatcher', () => {
 
   const queue = (count: number, { provider = providerId } = {}) =>
     queueOutages(service.database, { userId: user.id, monitorId, providerId: provider, count });
+  const messagesOfHour = async () => {
+    const [row] = await service.database.asEngine((em) =>
+      em.execute<{ messages: number }[]>('select max(messages)::int as messages from message_counts where user_id = ? and counter = ?', [
+        user.id,
+        `provider ${providerId}`,
+      ]),
+    );
+    return row?.messages;
+  };
   const readAlerts = (provider = providerId) =>
     service.database.asUser(user.id, (em) =>
       em.execute<{ status: string; attempts: number; error: string | null }[]>(
@@ -261,41 +270,85 @@ describe('dispatcher', () => {
       em.execute<{ kind: string }[]>(`select kind from alerts where status = 'sent' order by id`),
     );
     expect(sent.map(({ kind }) => kind).slice(3)).toEqual([...Array(3).fill('monitor.recovered'), 'alerts.suppressed']);
+    // The recoveries and the notice.
+    expect(await messagesOfHour()).toBe(102);
+  });
+
+  test('beyond the limit, recoveries are collected for ten minutes, and people get at most as many messages again', async () => {
+    const recoveries = async (count: number) => {
+      await queue(count);
+      await service.database.asEngine(async (em) => {
+        await em.execute(
+          `insert into alerts (user_id, incident_id, provider_id, kind, payload)
+           select user_id, incident_id, provider_id, 'monitor.recovered', jsonb_set(payload, '{type}', '"monitor.recovered"') from alerts
+            where provider_id = ? and status = 'queued'`,
+          [providerId],
+          'run',
+        );
+        await em.execute(
+          `update alerts set status = 'sent', done_at = app_now() where provider_id = ? and kind = 'monitor.down' and status = 'queued'`,
+          [providerId],
+          'run',
+        );
+      });
+    };
+    const setMessages = (messages: number) =>
+      service.database.asEngine((em) =>
+        em.execute(
+          `insert into message_counts
+           select ?, counter, date_trunc('hour', app_now(), 'UTC') + n * interval '1 hour', ?
+             from generate_series(0, 1) n, unnest(array['provider ' || ?, 'told provider ' || ?]) counter
+               on conflict (user_id, counter, period_start) do update set messages = excluded.messages`,
+          [user.id, messages, providerId, providerId],
+          'run',
+        ),
+      );
+    await setMessages(100);
+    await recoveries(2);
+    start();
+    await expect.poll(() => countOf('sent'), { timeout: 15_000 }).toBe(3);
+    await expect.poll(() => messages.length).toBe(1);
+    const { pause } = (await readProvider()) as { pause: number };
+    const [untilHour] = await service.database.asEngine((em) =>
+      em.execute<{ seconds: number }[]>(
+        `select extract(epoch from date_trunc('hour', app_now(), 'UTC') + interval '1 hour' - app_now())::float8 as seconds`,
+      ),
+    );
+    expect(pause).toBeGreaterThan(Math.min(600, untilHour?.seconds ?? 0) - 30);
+    expect(pause).toBeLessThanOrEqual(600);
+    await setMessages(200);
+    await service.database.asEngine((em) => em.execute('update providers set next_message_at = null where id = ?', [providerId], 'run'));
+    dispatcher?.wake();
+    await expect.poll(() => countOf('suppressed'), { timeout: 15_000 }).toBe(1);
+    expect(messages).toHaveLength(1);
   });
 
   test("after an hour of failures, the user's other providers tell it, once", async () => {
     const other = (await createProvider(user)).id;
-    const setFailing = (minutes: number, attempts: number) =>
+    const setFailing = (minutes: number) =>
       service.database.asEngine((em) =>
         em.execute(
-          `update providers set failing_since = app_now() - ?::int * interval '1 minute', failed_attempts = ?, last_delivery_error = 'Gone.'
-            where id = ?`,
-          [minutes, attempts, providerId],
+          `update providers set failing_since = app_now() - ?::int * interval '1 minute', last_delivery_error = 'Gone.' where id = ?`,
+          [minutes, providerId],
           'run',
         ),
       );
-    await setFailing(59, 3);
+    await setFailing(59);
     start();
     await queue(1, { provider: other });
     dispatcher?.wake();
     await expect.poll(() => countOf('sent', other), { timeout: 15_000 }).toBe(1);
     expect(messages.map(({ event }) => event.type)).toEqual(['monitor.down']);
-    // That may be two messages that the receiver does not like.
-    await setFailing(61, 2);
-    await queue(1, { provider: other });
-    dispatcher?.wake();
-    await expect.poll(() => countOf('sent', other), { timeout: 15_000 }).toBe(2);
-    expect(messages.map(({ event }) => event.type)).toEqual(['monitor.down', 'monitor.down']);
-    await setFailing(61, 3);
-    for (const expected of [3, 3]) {
+    await setFailing(61);
+    for (const expected of [2, 2]) {
       dispatcher?.wake();
       await expect.poll(() => countOf('sent', other), { timeout: 15_000 }).toBe(expected);
     }
     await queue(1, { provider: other });
     dispatcher?.wake();
-    await expect.poll(() => countOf('sent', other), { timeout: 15_000 }).toBe(4);
-    expect(messages.map(({ event }) => event.type)).toEqual(['monitor.down', 'monitor.down', 'provider.failing', 'monitor.down']);
-    expect(messages[2]?.event.data).toMatchObject({ provider_id: providerId, provider_type: 'email', last_delivery_error: 'Gone.' });
+    await expect.poll(() => countOf('sent', other), { timeout: 15_000 }).toBe(3);
+    expect(messages.map(({ event }) => event.type)).toEqual(['monitor.down', 'provider.failing', 'monitor.down']);
+    expect(messages[1]?.event.data).toMatchObject({ provider_id: providerId, provider_type: 'email', last_delivery_error: 'Gone.' });
     expect(await readAlerts()).toEqual([]);
   });
 });

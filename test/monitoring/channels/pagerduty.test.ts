@@ -51,6 +51,8 @@ describe('event', () => {
             last_good: '2026-11-15T01:40:07.000Z',
             last_good_ms: 614,
             address: 'https://api.northwind.example/v2/checkout/health',
+            monitor_id: expect.any(Number),
+            incident_id: expect.any(Number),
           },
         },
         links: [{ href: 'https://api.northwind.example/v2/checkout/health', text: 'Open the site' }],

@@ -82,6 +82,8 @@ function describe({ event, content }: Pick<Message, 'event' | 'content'>): Descr
           last_good: event.lastGood?.at ?? null,
           last_good_ms: event.lastGood?.ms ?? null,
           address: monitor.url,
+          monitor_id: monitor.id,
+          incident_id: incident.id,
         },
         monitor,
       };
@@ -92,7 +94,7 @@ function describe({ event, content }: Pick<Message, 'event' | 'content'>): Descr
       return {
         summary: `Certificate of ${plainText(monitor.friendly_name)} ${untilExpiry(Date.parse(expiry) - Date.parse(event.timestamp))}`,
         severity: 'warning',
-        custom_details: { expires_at: expiry, address: monitor.url },
+        custom_details: { expires_at: expiry, address: monitor.url, monitor_id: monitor.id },
         monitor,
       };
     }
