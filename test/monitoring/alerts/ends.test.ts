@@ -76,7 +76,7 @@ const deliveries = async (provider: number): Promise<Delivery[]> => (await user.
 const engine = (work: (query: ReturnType<typeof queryInTransaction>) => Promise<unknown>, status: string) =>
   service.database.asEngine(async (em) => {
     await em.execute(
-      `update monitors set status = ?, first_failed_at = app_now(), first_cause = 'HTTP 503', last_checked_at = app_now(),
+      `update monitors set status = ?, first_failed_at = app_now() - interval '10 minutes', first_cause = 'HTTP 503', last_checked_at = app_now(),
          tls_expires_at = app_now() + interval '5 days' where id = ?`,
       [status, monitor.id],
       'run',
@@ -183,13 +183,7 @@ describe('an open incident', () => {
     await goDown();
     const assignment = { provider_id: late, remind_every_seconds: 300 };
     await user.api.post(`${monitor.path}/notifications`, { json: assignment });
-    await service.database.asEngine(async (em) => {
-      await em.execute(
-        `update incidents set started_at = app_now() - interval '10 minutes', remind_at = app_now() where user_id = ?`,
-        [user.id],
-        'run',
-      );
-    });
+    await service.database.asEngine((em) => em.execute('update incidents set remind_at = app_now() where user_id = ?', [user.id], 'run'));
     await service.database.asUser(user.id, (em) =>
       em.execute(`update notifications set created_at = app_now() - interval '10 minutes'`, [], 'run'),
     );
