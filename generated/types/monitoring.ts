@@ -115,13 +115,13 @@ export interface paths {
         get: operations["showMonitor"];
         /**
          * Update a monitor
-         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Changing `tls_warning_days` or `grace_seconds` does not. Another `type` drops the options of the old one, and `confirmations` gets the default of the new one, if it was changed to or from heartbeat. A monitor that becomes a heartbeat monitor gets a new `heartbeat_url`. A heartbeat monitor goes on waiting when its period is changed: a longer period counts from the last heartbeat, a shorter one from the change. If secret headers are stored, a `url` with another origin, and `verify_tls` set to false, are accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
+         * @description Changes the settings that are sent. Absent fields keep their value, and an empty object changes nothing. A new `url` or `type`, and any change of what the check sends or expects, make the monitor `pending` until it is checked again. Such a change, pausing the monitor and starting a maintenance resolve an open incident without an alert, and cancel alerts that have not been sent, except the recovery of an alert that was sent. Only a receiver that keeps incidents open (PagerDuty) gets an event that resolves its incident. Changing `tls_warning_days` or `grace_seconds` does not resolve an incident. Another `type` drops the options of the old one, and `confirmations` gets the default of the new one, if it was changed to or from heartbeat. A monitor that becomes a heartbeat monitor gets a new `heartbeat_url`. A heartbeat monitor goes on waiting when its period is changed: a longer period counts from the last heartbeat, a shorter one from the change. If secret headers are stored, a `url` with another origin, and `verify_tls` set to false, are accepted only with their full values. Send the `ETag` of the monitor in `If-Match` to avoid overwriting a concurrent change. Only the version of the settings is compared, so a check in the meantime does not cause a 412.
          */
         put: operations["updateMonitor"];
         post?: never;
         /**
          * Delete a monitor
-         * @description Deletes the monitor and the assignments of its providers, but not the providers. Its incidents can no longer be read, and an open incident sends no further alert. This cannot be undone. To stop the checks but keep the history, pause the monitor instead.
+         * @description Deletes the monitor and the assignments of its providers, but not the providers. Its incidents can no longer be read, and an open incident sends no further alert. Only a receiver that keeps incidents open (PagerDuty) gets an event that resolves what it keeps open about the monitor. This cannot be undone. To stop the checks but keep the history, pause the monitor instead.
          */
         delete: operations["deleteMonitor"];
         options?: never;
@@ -202,7 +202,7 @@ export interface paths {
         put?: never;
         /**
          * Assign a provider to a monitor
-         * @description Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
+         * @description Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, and the response is 200 instead of 201. Use this to disable and enable an assignment. Absent fields get their default values, so send `delay_seconds` and `remind_every_seconds` again if they should stay. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
          */
         post: operations["addNotification"];
         /**
@@ -993,7 +993,7 @@ export interface components {
             website_id?: number | null;
             /**
              * Format: date-time
-             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert; only PagerDuty gets an event that resolves it there. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
              */
             maintenance_until?: string | null;
         };
@@ -1120,7 +1120,7 @@ export interface components {
             website_id?: number | null;
             /**
              * Format: date-time
-             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+             * @description Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert; only PagerDuty gets an event that resolves it there. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
              */
             maintenance_until?: string | null;
             /**
@@ -1280,7 +1280,7 @@ export interface components {
             enabled: boolean;
             /**
              * Format: int32
-             * @description How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert.
+             * @description How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert. A provider that is assigned while the incident is open gets the recovery, whatever its delay is.
              * @default 0
              */
             delay_seconds: number;
@@ -1814,13 +1814,13 @@ export interface components {
             provider_name: string | null;
             /**
              * Format: date-time
-             * @description Since when every attempt has failed.
+             * @description When the first attempt has failed. Nothing was accepted since.
              */
             failing_since: string;
             /** @description What the last attempt has failed with, for people to read. Null if it is not known. */
             last_delivery_error: string | null;
         };
-        /** @description Another provider of yours has been failing for an hour. */
+        /** @description The first failure of another provider of yours was an hour ago, and it has accepted nothing since. One rejected message is enough. */
         ProviderFailingEvent: {
             /**
              * @description The type of the event. (enum property replaced by openapi-typescript)
@@ -1834,7 +1834,7 @@ export interface components {
             timestamp: string;
             data: components["schemas"]["ProviderFailingData"];
         };
-        /** @description The limit that is reached. Recoveries of what was sent are still sent. */
+        /** @description The limit that is reached. A webhook still gets each recovery of what was sent. */
         AlertsSuppressedData: {
             /**
              * Format: int64
@@ -1972,7 +1972,7 @@ export interface components {
              * @description The id of the delivery. Ids increase with creation time.
              */
             id: number;
-            /** @description What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know. */
+            /** @description What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. For PagerDuty, `monitor.recovered` is also what resolves the incident there when the monitor is paused, put in maintenance, changed or deleted. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning, because the certificate was replaced, or the monitor was deleted or given another server; only PagerDuty gets it. `provider.failing` says that the first failure of another provider was an hour ago and that it has accepted nothing since, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know. */
             event: string;
             /**
              * Format: int64

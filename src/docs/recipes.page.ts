@@ -35,13 +35,13 @@ ${renderCode(`curl ${publicUrl}/api/monitors/$MONITOR/notifications \\
 <p>This lists what is down now, of all monitors:</p>
 ${renderCode(`curl "${publicUrl}/api/incidents?status=open" \\
   -H "Authorization: Bearer $KEY"`)}
-<p>${renderText('To tell others that you take care of an incident, acknowledge it. That ends reminders, and alerts that still wait for their delay are not sent. Whoever was told about the outage still gets the alert about the recovery. Set `INCIDENT` to its id:')}</p>
+<p>${renderText('If you take care of an incident, acknowledge it. Nobody is told so, but reminders end, alerts that still wait for their delay are not sent, and `acknowledged_at` of the incident shows when. Whoever was told about the outage still gets the alert about the recovery. Set `INCIDENT` to its id:')}</p>
 ${renderCode(`curl -X POST ${publicUrl}/api/incidents/$INCIDENT/acknowledge \\
   -H "Authorization: Bearer $KEY"`)}
 </section>
 <section class="step" id="maintenance">
 <h2>Maintenance</h2>
-<p>${renderText('While you work on a server, set `maintenance_until` of its monitors. Checks go on, but no incident opens and no alert is sent. An open incident is resolved, also without an alert. If a check still fails after the end, a new incident opens, and you are alerted then. Set `MONITOR` to the id of the monitor, which is in the response to its creation:')}</p>
+<p>${renderText('While you work on a server, set `maintenance_until` of its monitors. Checks go on, but no incident opens and no alert is sent. An open incident is resolved, also without an alert; only PagerDuty gets an event that resolves it there. If a check still fails after the end, a new incident opens, and you are alerted then. Set `MONITOR` to the id of the monitor, which is in the response to its creation:')}</p>
 ${renderCode(`${untilLine}
 curl -X PUT ${publicUrl}/api/monitors/$MONITOR \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\

@@ -54,15 +54,19 @@ async function abortRequest(port: number): Promise<void> {
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 describe.each([
-  ['ts', process.execPath, false],
-  ['python', 'python3', !hasPython],
-] as const)('the program in %s', (language, command, isMissing) => {
+  ['ts', 'receiver.mts', 'node', process.execPath, false],
+  ['python', 'receiver.py', 'python3', 'python3', !hasPython],
+] as const)('the program in %s', (language, name, writtenCommand, command, isMissing) => {
+  test('is started as the guide says', () => {
+    expect(guide).toContain(`save this as \`${name}\`, and start it with \`WEBHOOK_SECRET=whsec_… PORT=8080 ${writtenCommand} ${name}\``);
+  });
+
   test.skipIf(isMissing)('accepts what the service sends, once, also after a rotation, and nothing else', async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { body: created } = await user.api.post('/api/providers', { json: { provider_type: 'webhook', webhook_url: url } });
     const { id, signing_secret: secret } = created.data;
-    const file = join(folder, `receive.${language}`);
+    const file = join(folder, name);
     await writeFile(file, programIn(language));
     const env = { ...inheritedVariables(), NODE_NO_WARNINGS: '1', WEBHOOK_SECRET: secret, PORT: String(port) };
     const program = collectOutput(spawn(command, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] }));
@@ -112,7 +116,7 @@ describe.each([
   });
 
   test.skipIf(isMissing).each(['', 'whsec_', 'whsec_€', undefined])('does not start with the secret %j', async (secret) => {
-    const file = join(folder, `start.${language}`);
+    const file = join(folder, name);
     await writeFile(file, programIn(language));
     const { WEBHOOK_SECRET: _, ...others } = inheritedVariables();
     const env = { ...others, ...(secret !== undefined && { WEBHOOK_SECRET: secret }), PORT: String(await freePort()) };

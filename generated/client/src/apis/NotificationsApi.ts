@@ -148,7 +148,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
+     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, and the response is 200 instead of 201. Use this to disable and enable an assignment. Absent fields get their default values, so send `delay_seconds` and `remind_every_seconds` again if they should stay. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
      * Assign a provider to a monitor
      */
     async addNotificationRaw(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<NotificationItem>> {
@@ -159,7 +159,7 @@ export class NotificationsApi extends runtime.BaseAPI {
     }
 
     /**
-     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, with the defaults for absent ones, and the response is 200 instead of 201. Use this to disable and enable an assignment. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
+     * Assigns one of your providers to the monitor. If it is already assigned, the settings of the assignment are replaced by those of this request, and the response is 200 instead of 201. Use this to disable and enable an assignment. Absent fields get their default values, so send `delay_seconds` and `remind_every_seconds` again if they should stay. If the monitor or the provider does not exist, the response is 404. If the monitor is already down, the provider is not told so, whatever the delay is. It gets the reminders, if the assignment has them, and the recovery.
      * Assign a provider to a monitor
      */
     async addNotification(requestParameters: AddNotificationRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<NotificationItem> {

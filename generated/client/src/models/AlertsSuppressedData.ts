@@ -14,7 +14,7 @@
 
 import { mapValues, parseDate, parseDateTime, serializeDate, serializeDateTime } from '../runtime.js';
 /**
- * The limit that is reached. Recoveries of what was sent are still sent.
+ * The limit that is reached. A webhook still gets each recovery of what was sent.
  * @export
  * @interface AlertsSuppressedData
  */

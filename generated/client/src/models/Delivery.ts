@@ -24,7 +24,7 @@ export interface Delivery {
      */
     id: number;
     /**
-     * What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning; only PagerDuty gets it. `provider.failing` says that another provider has been failing for an hour, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know.
+     * What the message is about. `monitor.down`, `monitor.reminder` and `monitor.recovered` are about an incident. For PagerDuty, `monitor.recovered` is also what resolves the incident there when the monitor is paused, put in maintenance, changed or deleted. `monitor.tls_expiring` warns of a certificate. `monitor.tls_renewed` ends the warning, because the certificate was replaced, or the monitor was deleted or given another server; only PagerDuty gets it. `provider.failing` says that the first failure of another provider was an hour ago and that it has accepted nothing since, `alerts.suppressed` that a limit was reached. `recipient.confirmation` asks the recipient of an e-mail provider to confirm the address. `test` is a test notification. Later versions add values, so accept those that you do not know.
      */
     event: string;
     /**

@@ -83,7 +83,7 @@ export interface MonitorUpdate {
      */
     website_id?: number | null;
     /**
-     * Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
+     * Starts a maintenance that ends at this time. Until then checks go on, but no incident opens and no alert is sent. An open incident is resolved without an alert; only PagerDuty gets an event that resolves it there. If checks still fail after the end, a new incident opens. Null or a time in the past ends it.
      */
     maintenance_until?: Date | null;
     /**

@@ -28,7 +28,7 @@ export interface NotificationCreate {
      */
     enabled?: boolean;
     /**
-     * How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert.
+     * How long an outage must last, from when the incident opens, before the provider gets the alert about it. If the monitor is up again before, the provider gets neither this alert nor that of the recovery. If the incident is acknowledged before, the provider does not get this alert. A provider that is assigned while the incident is open gets the recovery, whatever its delay is.
      */
     delay_seconds?: number;
     /**

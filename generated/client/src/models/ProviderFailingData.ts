@@ -32,7 +32,7 @@ export interface ProviderFailingData {
      */
     provider_name: string | null;
     /**
-     * Since when every attempt has failed.
+     * When the first attempt has failed. Nothing was accepted since.
      */
     failing_since: Date;
     /**

@@ -22,7 +22,7 @@ import {
 } from './ProviderFailingData.js';
 
 /**
- * Another provider of yours has been failing for an hour.
+ * The first failure of another provider of yours was an hour ago, and it has accepted nothing since. One rejected message is enough.
  * @export
  * @interface ProviderFailingEvent
  */
