@@ -446,7 +446,7 @@ export interface paths {
         };
         /**
          * List the deliveries of a provider
-         * @description Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+         * @description Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, those about an open incident until it is resolved, and warnings about a certificate until 30 days after its expiry.
          */
         get: operations["listDeliveries"];
         put?: never;

@@ -290,8 +290,10 @@ test('a test that is accepted, and new settings, make the alerts due that wait b
   await pause();
   const second = await store(waiting);
   const delayed = await store({ next_attempt_at: later });
+  const ofOther = await store(waiting, await createProvider());
   await user.api.put(`/api/providers/${providerId}`, { json: { chat_id: '-100456' } });
   await expect.poll(() => readAlert(second), { timeout: 15_000 }).toMatchObject({ status: 'sent' });
   // It has not been attempted, so it does not wait because of a failure.
   expect(await readAlert(delayed)).toMatchObject({ status: 'queued', attempts: 0 });
+  expect(await readAlert(ofOther)).toMatchObject({ status: 'queued', attempts: 3 });
 });

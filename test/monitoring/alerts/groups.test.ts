@@ -244,6 +244,9 @@ describe('dispatcher', () => {
       limit: expect.stringContaining('100 messages per hour'),
       until: expect.stringMatching(/T\d\d:00:00\.000Z$/),
     });
+    const { until, timestamp } = { ...(messages[0]?.event.data as { until: string }), timestamp: messages[0]?.event.timestamp ?? '' };
+    expect(Date.parse(until) - Date.parse(timestamp)).toBeGreaterThan(0);
+    expect(Date.parse(until) - Date.parse(timestamp)).toBeLessThanOrEqual(3_600_000);
   });
 
   test('beyond the limit, only those recoveries of a group are sent that end what was sent', async () => {

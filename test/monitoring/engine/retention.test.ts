@@ -99,6 +99,28 @@ test.each([
   },
 );
 
+test('keeps a warning about a certificate until 30 days after its expiry', async () => {
+  const user = await service.createUser();
+  const [monitor, provider] = [await createMonitor(user, { is_active: false }), await createProvider(user)];
+  await service.database.asEngine((em) =>
+    em.execute(
+      `insert into alerts (user_id, monitor_id, provider_id, kind, payload, status, done_at)
+       select ?, ?, ?, 'monitor.tls_expiring', jsonb_build_object('type', 'monitor.tls_expiring', 'data',
+         jsonb_build_object('monitor', jsonb_build_object('tls_expires_at', app_now() - days * interval '1 day'))), 'sent', app_now() - interval '90 days'
+         from unnest(array[31, 29, -29]) as days`,
+      [user.id, monitor.id, provider.id],
+      'run',
+    ),
+  );
+  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  const kept = await service.database.asUser(user.id, (em) =>
+    em.execute<{ days: number }[]>(
+      `select round(extract(epoch from app_now() - (payload #>> '{data,monitor,tls_expires_at}')::timestamptz) / 86400)::int as days from alerts order by 1`,
+    ),
+  );
+  expect(kept.map(({ days }) => days)).toEqual([-29, 29]);
+});
+
 test('keeps the newest 10,000 alerts of a provider, those that wait, and what was said first about an open incident', async () => {
   const user = await service.createUser();
   const [monitor, busy, other] = [await createMonitor(user, { is_active: false }), await createProvider(user), await createProvider(user)];

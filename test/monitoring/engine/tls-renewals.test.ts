@@ -121,6 +121,7 @@ test('nothing is reported if nobody was warned, or only about a certificate that
   await check(inDays(20));
   await check(inDays(90));
   await check(inDays(5));
+  await send();
   await check(inDays(4));
   expect(await alerts()).toEqual([warning]);
 });

@@ -604,7 +604,7 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'the log of a busy provider grows without a bound',
-      find: "    deletion('alerts of busy providers', deleteExcessAlerts({ maximum: maxAlertsPerProvider })),\n",
+      find: "    { rows: 'alerts of busy providers', deleteBatch: deletionOfExcess(database) },\n",
       replace: '',
       tests: ['test/monitoring/engine/retention.test.ts > newest 10,000'],
     },

@@ -116,7 +116,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, those about an open incident until it is resolved, and warnings about a certificate until 30 days after its expiry.
      * List the deliveries of a provider
      */
     async listDeliveriesRaw(requestParameters: ListDeliveriesRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<runtime.ApiResponse<DeliveryPage>> {
@@ -127,7 +127,7 @@ export class DeliveriesApi extends runtime.BaseAPI {
     }
 
     /**
-     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, and those about an open incident until it is resolved.
+     * Returns one page of the messages to the provider, newest first, and what has become of them. Test notifications are listed as well. The newest 10,000 deliveries of a provider are kept for 30 days, unless the operator keeps them for a shorter time, those about an open incident until it is resolved, and warnings about a certificate until 30 days after its expiry.
      * List the deliveries of a provider
      */
     async listDeliveries(requestParameters: ListDeliveriesRequest, initOverrides?: RequestInit | runtime.InitOverrideFunction): Promise<DeliveryPage> {
