@@ -19,7 +19,7 @@ const now = sql<Date>`app_now()`;
  * The embedded database runs a statement in this process, which responds to nobody else in the meantime. So a statement is about so many
  * events or alerts, and other work gets its turn before the next one.
  */
-const eventsAtOnce = 10;
+const eventsAtOnce = 5;
 const alertsAtOnce = 50;
 
 /** An event without what it says. */
@@ -66,6 +66,9 @@ const selectTold = prepare((given: { events: string }) =>
             tellingKinds.map((kind) => sql.lit(kind)),
           )
           .where(mayBeDelivered('a'))
+          // The order is that of the index by incident.
+          .orderBy('a.kind')
+          .orderBy('a.sequence')
           .limit(sql.lit(1))
           .as('told'),
       (join) => join.onTrue(),
