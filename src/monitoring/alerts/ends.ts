@@ -29,20 +29,24 @@ const afterAttempt = (isDeleted: boolean) =>
     ? sql`case when a.lease_token is not null and a.status <> 'sent' then greatest(a.next_attempt_at, app_now()) else app_now() end`
     : sql`app_now()`;
 
-/** Inserts the ends of open incidents that providers were told of. */
+/** Inserts the ends of open incidents that providers were told of. They are found by the incident first, and then by the provider. */
 function insertEndsOfIncidents({ monitorIds, isDeleted }: Ended) {
   return sql`insert into alerts (user_id, incident_id, provider_id, kind, payload, next_attempt_at)
-    select p.user_id, ${isDeleted ? sql`null::bigint` : sql`i.id`}, p.id, 'monitor.recovered', jsonb_build_object(
+    with open as materialized (select i.id, i.started_at from incidents as i where i.monitor_id = any (${monitorIds}) and i.resolved_at is null),
+    told as materialized (
+      select distinct on (a.user_id, a.incident_id, a.provider_id)
+             a.user_id, a.incident_id, a.provider_id, a.payload, a.status, a.lease_token, a.next_attempt_at
+        from alerts as a
+       where a.incident_id = any (array(select id from open)) and a.kind in (${telling}) and ${mayBeAccepted('a')}
+       order by a.user_id, a.incident_id, a.provider_id, a.kind desc, a.sequence desc)
+    select p.user_id, ${isDeleted ? sql`null::bigint` : sql`open.id`}, p.id, 'monitor.recovered', jsonb_build_object(
         'type', 'monitor.recovered', 'timestamp', ${time}, 'data', jsonb_build_object(
           'monitor', a.payload #> '{data,monitor}',
           'incident', (a.payload #> '{data,incident}') || jsonb_build_object('status', 'resolved', 'resolved_at', ${time},
-            'duration_seconds', greatest(0, round(extract(epoch from app_now() - i.started_at)))))), ${afterAttempt(isDeleted)}
-      from incidents as i
-      join providers as p on p.user_id = i.user_id and ${keepsIncidents('p')}
-      join lateral (select a.payload, a.status, a.lease_token, a.next_attempt_at from alerts as a
-        where a.user_id = i.user_id and a.incident_id = i.id and a.provider_id = p.id and a.kind in (${telling}) and ${mayBeAccepted('a')}
-        order by a.kind desc, a.sequence desc limit 1) as a on true
-     where i.monitor_id = any (${monitorIds}) and i.resolved_at is null
+            'duration_seconds', greatest(0, round(extract(epoch from app_now() - open.started_at)))))), ${afterAttempt(isDeleted)}
+      from told as a
+      join open on open.id = a.incident_id
+      join providers as p on p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}
        for key share of p
     returning id`;
 }

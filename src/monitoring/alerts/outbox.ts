@@ -9,7 +9,7 @@ import type { ProviderEntity } from '../providers/provider.entity.ts';
 import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
-import { tellingKinds, wasDroppedInDelay } from './cancel-alerts.ts';
+import { wasDroppedInDelay } from './cancel-alerts.ts';
 import { mayBeDelivered } from './delivered.ts';
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity | typeof ProviderEntity>();
@@ -19,7 +19,7 @@ const now = sql<Date>`app_now()`;
  * The embedded database runs a statement in this process, which responds to nobody else in the meantime. So a statement is about so many
  * events or alerts, and other work gets its turn before the next one.
  */
-const eventsAtOnce = 5;
+const eventsAtOnce = 10;
 const alertsAtOnce = 50;
 
 /** An event without what it says. */
@@ -35,46 +35,20 @@ const selectAssigned = prepare((given: { events: string }) =>
     .select(sql<number>`case when e.type = 'monitor.down' then n.delay_seconds else 0 end`.as('delaySeconds')),
 );
 
-/** Who got no alert about an outage that is over, because it was dropped while it had a delay. */
-const selectDropped = prepare((given: { events: string }) =>
+/**
+ * Who was told of outages that are over, and who was not, because the alert was dropped while it had a delay. An incident can have
+ * thousands of reminders, of which the first ones suffice.
+ */
+const selectTold = prepare((given: { userIds: number[]; incidentIds: number[] }) =>
   db
-    .selectFrom(jsonRows(given.events, 'e', eventColumns))
-    .innerJoin('alerts as a', (join) =>
-      join.onRef('a.user_id', '=', 'e.userId').onRef('a.incident_id', '=', 'e.incidentId').on('a.kind', '=', sql.lit('monitor.down')),
-    )
-    .where('e.type', '=', sql.lit('monitor.recovered'))
-    .where(wasDroppedInDelay('a'))
-    .select(['e.position', 'a.provider_id as providerId']),
-);
-
-/** Who was told of an outage that is over. An incident can have thousands of reminders, of which one suffices. */
-const selectTold = prepare((given: { events: string }) =>
-  db
-    .selectFrom(jsonRows(given.events, 'e', eventColumns))
-    .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'e.userId'))
-    .innerJoinLateral(
-      (from) =>
-        from
-          .selectFrom('alerts as a')
-          .select(sql.lit(1).as('found'))
-          .whereRef('a.user_id', '=', 'e.userId')
-          .where('a.incident_id', '=', sql.ref<number>('e.incidentId'))
-          .whereRef('a.provider_id', '=', 'p.id')
-          .where(
-            'a.kind',
-            'in',
-            tellingKinds.map((kind) => sql.lit(kind)),
-          )
-          .where(mayBeDelivered('a'))
-          // The order is that of the index by incident.
-          .orderBy('a.kind')
-          .orderBy('a.sequence')
-          .limit(sql.lit(1))
-          .as('told'),
-      (join) => join.onTrue(),
-    )
-    .where('e.type', '=', sql.lit('monitor.recovered'))
-    .select(['e.position', 'p.id as providerId', sql<number>`0`.as('delaySeconds')]),
+    .selectFrom('alerts as a')
+    .select(['a.incident_id as incidentId', 'a.provider_id as providerId'])
+    .select(sql<boolean>`bool_or(${mayBeDelivered('a')})`.as('isTold'))
+    .select(sql<boolean>`bool_or(${wasDroppedInDelay('a')} is true)`.as('isDropped'))
+    .where('a.user_id', '=', sql<number>`any (${given.userIds}::bigint[])`)
+    .where('a.incident_id', '=', sql<number>`any (${given.incidentIds}::bigint[])`)
+    .where(sql<boolean>`(a.kind = 'monitor.down' or a.kind = 'monitor.reminder' and a.sequence <= 5)`)
+    .groupBy(['a.incident_id', 'a.provider_id']),
 );
 
 /** An outage can be reported after a delay. */
@@ -118,6 +92,9 @@ export async function queueAlerts(query: Query, events: NewEvent[]): Promise<num
   return queued;
 }
 
+/** An event without what it says. */
+type Described = Omit<NewEvent, 'event'> & Pick<Recipient, 'position'> & { type: EventType };
+
 interface Recipient {
   /** That of the event. */
   position: number;
@@ -129,13 +106,18 @@ interface Recipient {
  * An event is told to the providers that are assigned to the monitor, but no recovery of what was dropped while it had a delay. A
  * recovery is also told to those that were told of the outage, and are not assigned any more.
  */
-async function findRecipients(query: Query, described: object[]): Promise<Recipient[]> {
-  const events = JSON.stringify(described);
-  const [assigned, dropped, told] = await query(selectAssigned({ events }), selectDropped({ events }), selectTold({ events }));
+async function findRecipients(query: Query, described: Described[]): Promise<Recipient[]> {
+  const ended = described.filter(({ type }) => type === 'monitor.recovered');
+  const incidents = { userIds: ended.map(({ userId }) => userId), incidentIds: ended.map(({ incidentId }) => incidentId ?? 0) };
+  const [assigned, states] = await query(selectAssigned({ events: JSON.stringify(described) }), selectTold(incidents));
   const keyOf = ({ position, providerId }: Pick<Recipient, 'position' | 'providerId'>) => `${position} ${providerId}`;
-  const notTold = new Set(dropped.map(keyOf));
-  const wanting = assigned.filter((recipient) => !notTold.has(keyOf(recipient)));
-  const recipients = new Map([...wanting, ...told].map((recipient) => [keyOf(recipient), recipient]));
+  const recipients = new Map(assigned.map((recipient) => [keyOf(recipient), recipient]));
+  const positions = new Map(ended.map(({ incidentId, position }) => [incidentId ?? 0, position]));
+  for (const { incidentId, providerId, isTold, isDropped } of states) {
+    const recipient = { position: positions.get(incidentId ?? 0) ?? 0, providerId, delaySeconds: 0 };
+    if (isDropped) recipients.delete(keyOf(recipient));
+    if (isTold) recipients.set(keyOf(recipient), recipient);
+  }
   return [...recipients.values()];
 }
 

@@ -213,8 +213,8 @@ export const alertFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/alerts/ends.ts', tests: ['test/monitoring/alerts/ends.test.ts'] }, [
     {
       title: 'the incident of a deleted monitor stays open at PagerDuty',
-      find: "${isDeleted ? sql`null::bigint` : sql`i.id`}, p.id, 'monitor.recovered'",
-      replace: "i.id, p.id, 'monitor.recovered'",
+      find: "${isDeleted ? sql`null::bigint` : sql`open.id`}, p.id, 'monitor.recovered'",
+      replace: "open.id, p.id, 'monitor.recovered'",
     },
     {
       title: 'renaming a monitor resolves its incident at PagerDuty',
@@ -239,8 +239,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'people are told that a monitor was paused',
-      find: "join providers as p on p.user_id = i.user_id and ${keepsIncidents('p')}",
-      replace: 'join providers as p on p.user_id = i.user_id',
+      find: "join open on open.id = a.incident_id\n      join providers as p on p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}",
+      replace: 'join open on open.id = a.incident_id\n      join providers as p on p.user_id = a.user_id and p.id = a.provider_id',
     },
     {
       title: 'pausing a monitor ends the warning of its certificate',
@@ -255,8 +255,9 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'a provider that is deleted meanwhile prevents that others are told of an end',
-      find: 'and i.resolved_at is null\n       for key share of p\n',
-      replace: 'and i.resolved_at is null\n',
+      find: "join open on open.id = a.incident_id\n      join providers as p on p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}\n       for key share of p\n",
+      replace:
+        "join open on open.id = a.incident_id\n      join providers as p on p.user_id = a.user_id and p.id = a.provider_id and ${keepsIncidents('p')}\n",
       tests: ['test/monitoring/alerts/deleted-providers.test.ts'],
     },
   ]),
@@ -268,8 +269,8 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'whoever was told of an outage is not told of its end if the assignment was removed',
-      find: 'new Map([...wanting, ...told]',
-      replace: 'new Map([...wanting, ...told.slice(0, 0)]',
+      find: 'if (isTold) recipients.set(',
+      replace: 'if (isTold && providerId < 0) recipients.set(',
       tests: ['test/monitoring/alerts/delays-and-reminders.test.ts > leaves the recovery'],
     },
   ]),
