@@ -197,10 +197,12 @@ const lockMonitor = prepare(({ id, versions }: WriteCondition) =>
   tables<typeof MonitorEntity>().selectFrom('monitors').select('id').where('id', '=', id).where(hasVersion(versions)).forUpdate(),
 );
 
+const deleteIfVersion = prepare(({ id, versions }: WriteCondition) => deleteAndQueueEnds(sql`id = ${id} and ${hasVersion(versions)}`));
+
 /** Deletes a monitor if it has one of these versions. The lock comes first, so that the second statement sees what has been sent meanwhile. */
 export const deleteMonitor = (condition: WriteCondition): [Statement<{ id: number }>, Statement] => [
   lockMonitor(condition),
-  deleteMonitors({ ids: [condition.id] }),
+  deleteIfVersion(condition),
 ];
 
 export const deleteMonitors = prepare(({ ids }: { ids: number[] }) => deleteAndQueueEnds(sql`id = ${anyOf(ids)}`));

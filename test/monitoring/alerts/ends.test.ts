@@ -178,25 +178,28 @@ describe('an open incident', () => {
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
   });
 
-  test('is resolved for those who were told only by a reminder, and are not assigned any more', async () => {
-    const late: number = (await user.api.post('/api/providers', { json: receivers.providers.pagerduty })).body.data.id;
-    await goDown();
-    const assignment = { provider_id: late, remind_every_seconds: 300 };
-    await user.api.post(`${monitor.path}/notifications`, { json: assignment });
-    await service.database.asEngine((em) => em.execute('update incidents set remind_at = app_now() where user_id = ?', [user.id], 'run'));
-    await service.database.asUser(user.id, (em) =>
-      em.execute(`update notifications set created_at = app_now() - interval '10 minutes'`, [], 'run'),
-    );
-    await engine(async (query) => query(wakeDispatcher({})), 'down');
-    const log = async () => (await deliveries(late)).map(({ event, status }) => `${event} ${status}`);
-    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.reminder sent']);
-    const reminder = (await deliveries(late))[0];
-    await user.api.delete(`${monitor.path}/notifications`, { json: { provider_id: late } });
-    await recover();
-    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder sent']);
-    await user.api.post(`/api/deliveries/${reminder?.id}/redeliver`);
-    await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder suppressed']);
-  });
+  test.each(['recovered', 'paused'])(
+    'that has %s is resolved for those who were told only by a reminder, and are not assigned any more',
+    async (end) => {
+      const late: number = (await user.api.post('/api/providers', { json: receivers.providers.pagerduty })).body.data.id;
+      await goDown();
+      const assignment = { provider_id: late, remind_every_seconds: 300 };
+      await user.api.post(`${monitor.path}/notifications`, { json: assignment });
+      await service.database.asEngine((em) => em.execute('update incidents set remind_at = app_now() where user_id = ?', [user.id], 'run'));
+      await service.database.asUser(user.id, (em) =>
+        em.execute(`update notifications set created_at = app_now() - interval '10 minutes'`, [], 'run'),
+      );
+      await engine(async (query) => query(wakeDispatcher({})), 'down');
+      const log = async () => (await deliveries(late)).map(({ event, status }) => `${event} ${status}`);
+      await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.reminder sent']);
+      const reminder = (await deliveries(late))[0];
+      await user.api.delete(`${monitor.path}/notifications`, { json: { provider_id: late } });
+      await (end === 'recovered' ? recover() : user.api.put(monitor.path, { json: { is_active: false } }));
+      await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder sent']);
+      await user.api.post(`/api/deliveries/${reminder?.id}/redeliver`);
+      await expect.poll(log, { timeout: 15_000 }).toEqual(['monitor.recovered sent', 'monitor.reminder suppressed']);
+    },
+  );
 
   test('that was told after a delay, and failed until the monitor recovered, is told and resolved', async () => {
     const { script } = receivers.pagerDuty;
