@@ -6,7 +6,7 @@ import { DatabaseOutage } from '../errors.ts';
 export interface Deletion {
   /** Names the rows in the log. */
   rows: string;
-  /** Deletes one batch in a transaction of its own. Returns how many rows it has deleted. */
+  /** Deletes one batch in a transaction of its own. Returns how many rows it has deleted or looked at: 0 if nothing is left. */
   deleteBatch(): Promise<number>;
 }
 

@@ -43,7 +43,8 @@ const queueAgain = prepare(({ id }: { id: number }) =>
     .set({ repeated_at: sql`case when status = 'queued' then repeated_at else ${now} end` })
     .set({ first_sent_at: sql`case when status = 'sent' then coalesce(first_sent_at, done_at) else first_sent_at end` })
     .set({ status: sql.lit('queued'), next_attempt_at: now, attempts: sql.lit(0) })
-    .set({ lease_token: null, counted_at: null, done_at: null, last_error: null })
+    .set({ counted_at: sql`case when status = 'queued' then counted_at end` })
+    .set({ lease_token: null, done_at: null, last_error: null })
     .where('id', '=', id)
     // A link has limits of its own.
     .where('kind', '<>', sql.lit('recipient.confirmation'))

@@ -175,7 +175,7 @@ const endsCanceledAlert = sql<boolean>`(not ${endsTold} and ${endsAlert(
 
 /** What is over must not be opened again, where nothing would end it. */
 const overReason = sql<string | null>`case when not ${isForIncidents} then null
-  when ${isRepeated} and a.kind in ('monitor.down', 'monitor.reminder') and exists (select from incidents as i
+  when (a.kind = 'monitor.reminder' or a.kind = 'monitor.down' and ${isRepeated}) and exists (select from incidents as i
     where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is not null) then 'not sent: the incident is resolved'
   when a.kind = 'monitor.tls_expiring' and exists (select from alerts as later where later.user_id = a.user_id
     and later.monitor_id = a.monitor_id and later.provider_id = a.provider_id and later.id > a.id

@@ -60,7 +60,7 @@ function insertEndsOfWarnings({ monitorIds, isDeleted }: Ended) {
         from alerts as a
        where a.monitor_id = any (${monitorIds}) and a.kind = 'monitor.tls_expiring' and ${mayBeAccepted('a')}
          and not exists (select from alerts as end_of where end_of.user_id = a.user_id and end_of.monitor_id = a.monitor_id
-           and end_of.provider_id = a.provider_id and end_of.kind = 'monitor.tls_renewed' and end_of.payload ->> 'replacedExpiry' = ${expiry('a')})
+           and end_of.provider_id = a.provider_id and end_of.id > a.id and end_of.kind = 'monitor.tls_renewed' and end_of.payload ->> 'replacedExpiry' = ${expiry('a')})
        order by a.user_id, a.monitor_id, a.provider_id, ${expiry('a')}, a.id desc)
     select p.user_id, ${isDeleted ? sql`null::bigint` : sql`a.monitor_id`}, p.id, 'monitor.tls_renewed', jsonb_build_object(
         'type', 'monitor.tls_renewed', 'timestamp', ${time}, 'data', a.payload -> 'data', 'replacedExpiry', ${expiry('a')}),
@@ -130,6 +130,12 @@ export const queueEnds = prepare(({ ids }: { ids: number[] }) => {
   const repointed = { monitorIds: sql`array(${monitors} and m.tls_warned_expiry is null)`, isDeleted: false };
   return sql`with incident_ends as (${insertEndsOfIncidents(reset)}), warning_ends as (${insertEndsOfWarnings(repointed)}) ${wakeIfAny}`;
 });
+
+/** Locks the alerts of monitors that wait to be sent, so that no attempt begins until the monitors are deleted. */
+export const lockAlertsOf = prepare(
+  ({ ids }: { ids: number[] }) =>
+    sql`select id from alerts where status = 'queued' and (payload #>> '{data,monitor,id}')::bigint = any (${ids}::bigint[]) order by id for update`,
+);
 
 /** Deletes monitors by a condition, and queues the ends. Its snapshot still has the incidents and alerts, which are deleted by cascade. */
 export function deleteAndQueueEnds(condition: RawBuilder<unknown>): RawBuilder<{ id: number }> {

@@ -10,7 +10,7 @@ import { isSuspended } from '../suspended-users.ts';
 import type { AlertEntity } from './alert.entity.ts';
 import type { NewEvent } from './alert-events.ts';
 import { wasDroppedInDelay } from './cancel-alerts.ts';
-import { mayBeDelivered } from './delivered.ts';
+import { firstReminders, keepsIncidents, mayBeAccepted, mayBeDelivered } from './delivered.ts';
 
 const db = tables<typeof AlertEntity | typeof NotificationEntity | typeof ProviderEntity>();
 const now = sql<Date>`app_now()`;
@@ -35,19 +35,17 @@ const selectAssigned = prepare((given: { events: string }) =>
     .select(sql<number>`case when e.type = 'monitor.down' then n.delay_seconds else 0 end`.as('delaySeconds')),
 );
 
-/**
- * Who was told of outages that are over, and who was not, because the alert was dropped while it had a delay. An incident can have
- * thousands of reminders, of which the first ones suffice.
- */
+/** Who was told of outages that are over, and who was not, because the alert was dropped while it had a delay. */
 const selectTold = prepare((given: { userIds: number[]; incidentIds: number[] }) =>
   db
     .selectFrom('alerts as a')
+    .innerJoin('providers as p', (join) => join.onRef('p.user_id', '=', 'a.user_id').onRef('p.id', '=', 'a.provider_id'))
     .select(['a.incident_id as incidentId', 'a.provider_id as providerId'])
-    .select(sql<boolean>`bool_or(${mayBeDelivered('a')})`.as('isTold'))
+    .select(sql<boolean>`bool_or(${mayBeDelivered('a')} or ${keepsIncidents('p')} and ${mayBeAccepted('a')})`.as('isTold'))
     .select(sql<boolean>`bool_or(${wasDroppedInDelay('a')} is true)`.as('isDropped'))
     .where('a.user_id', '=', sql<number>`any (${given.userIds}::bigint[])`)
     .where('a.incident_id', '=', sql<number>`any (${given.incidentIds}::bigint[])`)
-    .where(sql<boolean>`(a.kind = 'monitor.down' or a.kind = 'monitor.reminder' and a.sequence <= 5)`)
+    .where(sql<boolean>`(a.kind = 'monitor.down' or a.kind = 'monitor.reminder' and a.sequence <= ${sql.lit(firstReminders)})`)
     .groupBy(['a.incident_id', 'a.provider_id']),
 );
 

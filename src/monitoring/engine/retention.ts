@@ -5,6 +5,7 @@ import type { Deletion } from '../../db/retention.ts';
 import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { AlertEntity } from '../alerts/alert.entity.ts';
+import { firstReminders } from '../alerts/delivered.ts';
 import type { MessageCountEntity } from '../alerts/message-count.entity.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
@@ -17,6 +18,7 @@ const messageCountDays = 2;
 /** The log of deliveries has a month, and so many alerts of each provider. */
 const maxAlertDays = 30;
 const maxAlertsPerProvider = 10_000;
+const providersAtOnce = 20;
 /** The embedded database deletes so many in about 50 ms, in which this process responds to nobody. */
 const batchSize = sql.lit(1000);
 
@@ -38,14 +40,14 @@ const deleteCheckHours = prepare(({ days }: Age) => {
 });
 
 /**
- * What was said first about an open incident is needed until it is resolved, and a warning about a certificate until it is replaced,
+ * What was said first about an open incident is needed until it is resolved, and what was said about a certificate until it is replaced,
  * which is soon after it has expired.
  */
 const isDeletable = sql<boolean>`(a.status <> 'queued'
-  and (a.kind = 'monitor.reminder' or not exists (select from incidents as i
+  and (a.kind = 'monitor.reminder' and a.sequence > ${sql.lit(firstReminders)} or not exists (select from incidents as i
     where i.user_id = a.user_id and i.id = a.incident_id and i.resolved_at is null))
-  and (a.kind <> 'monitor.tls_expiring'
-    or (a.payload #>> '{data,monitor,tls_expires_at}')::timestamptz < app_now() - interval '30 days'))`;
+  and (a.kind not in ('monitor.tls_expiring', 'monitor.tls_renewed')
+    or coalesce(a.payload ->> 'replacedExpiry', a.payload #>> '{data,monitor,tls_expires_at}')::timestamptz < app_now() - interval '30 days'))`;
 
 /** One may have been queued again meanwhile. */
 function deleteEnded(ids: SelectQueryBuilder<never, never, { id: number }>) {
@@ -121,17 +123,17 @@ export function monitoringDeletions(database: Database, retentionDays: number): 
 function deletionOfExcess(database: Database): () => Promise<number> {
   let afterId = 0;
   return async () => {
-    for (;;) {
+    for (let count = 1; count <= providersAtOnce; count++) {
       const [[provider]] = await database.engineTransaction((query) => query(selectNextProvider({ afterId })));
-      if (!provider) {
-        afterId = 0;
-        return 0;
-      }
+      afterId = provider?.id ?? 0;
+      if (!provider) return 0;
       const statement = deleteExcessAlerts({ providerId: provider.id, maximum: maxAlertsPerProvider });
       const [deleted] = await database.engineTransaction((query) => query(statement));
+      // There may be more.
+      if (deleted.length > 0) afterId = provider.id - 1;
       if (deleted.length > 0) return deleted.length;
-      afterId = provider.id;
       await nextTurn();
     }
+    return providersAtOnce;
   };
 }

@@ -13,8 +13,28 @@ import { hasNoIncident, type MonitorEntity } from './monitor.entity.ts';
  * which opens an incident in the meantime: only a later statement sees it.
  */
 export function afterReset(ids: number[]): Statement[] {
-  return [cancelAlerts({ ids }), cancelWarnings({ ids }), queueEnds({ ids }), resolveIncidents({ ids }), wakeEngine({})];
+  return [
+    lockIncidents({ ids }),
+    cancelAlerts({ ids }),
+    cancelWarnings({ ids }),
+    queueEnds({ ids }),
+    resolveIncidents({ ids }),
+    wakeEngine({}),
+  ];
 }
+
+/** The dispatcher may be queueing reminders of them, which must be seen and canceled. */
+const lockIncidents = prepare(({ ids }: { ids: number[] }) =>
+  tables<typeof MonitorEntity | typeof IncidentEntity>()
+    .selectFrom('incidents as i')
+    .innerJoin('monitors as m', 'm.id', 'i.monitor_id')
+    .select('i.id')
+    .where('i.monitor_id', '=', sql<number>`any (${ids}::bigint[])`)
+    .where('i.resolved_at', 'is', null)
+    .where(hasNoIncident)
+    .orderBy('i.id')
+    .forUpdate('i'),
+);
 
 const resolveIncidents = prepare(({ ids }: { ids: number[] }) =>
   tables<typeof MonitorEntity | typeof IncidentEntity>()

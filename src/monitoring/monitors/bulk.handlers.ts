@@ -98,7 +98,7 @@ async function changeMonitors(query: Query, body: Body, ids: number[], userId: n
     case 'end_maintenance':
       return changeSettings(query, ids, { maintenanceUntil: body.until === undefined ? null : new Date(body.until) });
     case 'delete':
-      return sumOf(ids, async (portion) => (await query(deleteMonitors({ ids: portion })))[0].length);
+      return sumOf(ids, (portion) => deleteMonitors(query, portion));
     case 'assign':
     case 'unassign': {
       if (!(await hasProvider(query, providerId))) throw new NotFound('Provider', providerId);

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hasVersion, newVersion, setGiven, type WriteCondition } from '../../db/rows.ts';
-import { isGiven, prepare, type Statement } from '../../db/statement.ts';
+import { isGiven, prepare, type Query, type Statement } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
-import { deleteAndQueueEnds } from '../alerts/ends.ts';
+import { deleteAndQueueEnds, lockAlertsOf } from '../alerts/ends.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 
 /** The columns that users can change, and those that follow from them. */
@@ -200,12 +200,19 @@ const lockMonitor = prepare(({ id, versions }: WriteCondition) =>
 const deleteIfVersion = prepare(({ id, versions }: WriteCondition) => deleteAndQueueEnds(sql`id = ${id} and ${hasVersion(versions)}`));
 
 /** Deletes a monitor if it has one of these versions. The lock comes first, so that the second statement sees what has been sent meanwhile. */
-export const deleteMonitor = (condition: WriteCondition): [Statement<{ id: number }>, Statement] => [
+export const deleteMonitor = (condition: WriteCondition): [Statement<{ id: number }>, ...Statement[]] => [
   lockMonitor(condition),
+  lockAlertsOf({ ids: [condition.id] }),
   deleteIfVersion(condition),
 ];
 
-export const deleteMonitors = prepare(({ ids }: { ids: number[] }) => deleteAndQueueEnds(sql`id = ${anyOf(ids)}`));
+const deleteLocked = prepare(({ ids }: { ids: number[] }) => deleteAndQueueEnds(sql`id = ${anyOf(ids)}`));
+
+/** Deletes monitors that are locked. Returns how many. */
+export async function deleteMonitors(query: Query, ids: number[]): Promise<number> {
+  const [, deleted] = await query(lockAlertsOf({ ids }), deleteLocked({ ids }));
+  return deleted.length;
+}
 
 /** Adds tags after those that a monitor has. Returns the new number of tags of each that has changed. */
 export const addTags = prepare(({ ids, tags }: { ids: number[]; tags: string[] }) =>

@@ -577,6 +577,25 @@ describe('reminders', () => {
     ]);
   });
 
+  test.runIf(process.env.TEST_DATABASE_URL)('one that is queued while the monitor is paused is dropped', async () => {
+    await assign({ remind_every_seconds: 300 });
+    await open();
+    await asEngine(`update alerts set status = 'sent', done_at = app_now() where user_id = ?`, [user.id]);
+    await pass(10);
+    let paused: Promise<unknown> = Promise.resolve();
+    await service.database.engineTransaction(async (query) => {
+      await queueReminders(query, 0);
+      paused = user.api.put(`/api/monitors/${monitorId}`, { json: { is_active: false } });
+      const isWaiting = () =>
+        service.database.asEngine((em) =>
+          em.execute<object[]>(`select pid from pg_locks where not granted and locktype = 'transactionid'`),
+        );
+      await expect.poll(async () => (await isWaiting()).length, { timeout: 15_000 }).toBeGreaterThan(0);
+    });
+    await paused;
+    expect(await kinds()).toEqual(['monitor.down sent', 'monitor.reminder suppressed']);
+  });
+
   test('a suspended user gets none', async () => {
     await assign({ remind_every_seconds: 300 });
     await open();
@@ -590,7 +609,7 @@ describe('reminders', () => {
     expect(await kinds()).toEqual(['monitor.down sent']);
   });
 
-  test('old ones are deleted while the incident is open, and what was said first is kept', async () => {
+  test('old ones are deleted while the incident is open, but not the first fifty, which show who was told', async () => {
     await assign({ remind_every_seconds: 300 });
     await open();
     start();
@@ -598,10 +617,16 @@ describe('reminders', () => {
     await pass(6);
     await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent', 'monitor.reminder sent']);
     await dispatcher?.stop();
+    await asEngine(
+      `insert into alerts (user_id, incident_id, provider_id, kind, payload, status, sequence, done_at)
+       select user_id, incident_id, provider_id, kind, payload, status, n, done_at from alerts, generate_series(2, 52) n
+        where user_id = ? and kind = 'monitor.reminder'`,
+      [user.id],
+    );
     await pass(40 * 24 * 60);
     for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
-    expect(await kinds()).toEqual(['monitor.down sent']);
+    expect(await kinds()).toEqual(['monitor.down sent', ...Array(50).fill('monitor.reminder sent')]);
     start();
-    await expect.poll(kinds, { timeout: 15_000 }).toEqual(['monitor.down sent', 'monitor.reminder sent']);
+    await expect.poll(kinds, { timeout: 15_000 }).toHaveLength(52);
   });
 });

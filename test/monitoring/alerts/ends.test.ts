@@ -272,6 +272,34 @@ describe('a warning of a certificate', () => {
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve']);
   });
 
+  test('is resolved also if it is a second warning about the same certificate, after another server had a new one', async () => {
+    const log = async () => (await deliveries(pagerDuty)).map(eventOf);
+    await warn();
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
+    await service.database.asEngine((em) =>
+      em.execute(
+        `insert into alerts (user_id, monitor_id, provider_id, kind, payload)
+         select user_id, monitor_id, provider_id, 'monitor.tls_renewed', payload || jsonb_build_object('type', 'monitor.tls_renewed',
+           'replacedExpiry', payload #>> '{data,monitor,tls_expires_at}') from alerts where provider_id = ?`,
+        [pagerDuty],
+        'run',
+      ),
+    );
+    await service.database.asEngine((em) =>
+      em.execute(
+        `insert into alerts (user_id, monitor_id, provider_id, kind, payload)
+         select user_id, monitor_id, provider_id, kind, payload from alerts where provider_id = ? and kind = 'monitor.tls_expiring'`,
+        [pagerDuty],
+        'run',
+      ),
+    );
+    await resume(pagerDuty);
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve', 'trigger']);
+    expect((await user.api.put(monitor.path, { json: { url: 'https://other.example/' } })).status).toBe(200);
+    expect((await log())[0]).toBe('monitor.tls_renewed');
+    await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger', 'resolve', 'trigger', 'resolve']);
+  });
+
   test('stays when the monitor is paused', async () => {
     await warn();
     await expect.poll(actions, { timeout: 15_000 }).toEqual(['trigger']);
