@@ -148,6 +148,13 @@ test('the same address stays confirmed, and a change of the name changes nothing
   expect((await deliveriesOf(user, id)).map(([event]) => event)).toEqual(['recipient.confirmation']);
 });
 
+test('a new name confirms nothing', async () => {
+  const id = await createRecipient(user, address);
+  expect((await user.api.put(`/api/providers/${id}`, { json: { name: 'Renamed' } })).status).toBe(200);
+  const { status, body } = await user.api.post(`/api/providers/${id}/test`);
+  expect([status, body.code]).toEqual([409, 'recipient_unconfirmed']);
+});
+
 test('a link that waits is not sent to another address', async () => {
   const id = await createRecipient(user, address);
   await linkTo(receivers, address);
