@@ -1,8 +1,16 @@
 import { lookup } from 'node:dns/promises';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 
 /** The server cannot listen. The message tells the operator what to change. */
-export class ListenError extends Error {}
+export class ListenError extends Error {
+  /** Whether another process listens on the port. */
+  readonly isInUse: boolean;
+
+  constructor(message: string, { isInUse }: { isInUse: boolean }) {
+    super(message);
+    this.isInUse = isInUse;
+  }
+}
 
 export interface ListenOptions {
   host: string;
@@ -22,10 +30,18 @@ export async function chooseAddress({ host, port, publicUrl }: ListenOptions, is
   return { host, port: chosen, publicUrl: publicUrl ?? urlOf(host, chosen) };
 }
 
-async function findFreePort(host: string): Promise<number> {
+/** They are below those that systems choose for outgoing connections, which could take the port before the service listens on it. */
+const choosablePorts = { first: 10_000, count: 20_000 };
+
+async function findFreePort(host: string, attempts = 20): Promise<number> {
+  const port = choosablePorts.first + Math.floor(Math.random() * choosablePorts.count);
   const server = createServer();
-  await bind(server, { host, port: 0, exclusive: true });
-  const { port } = server.address() as AddressInfo;
+  try {
+    await bind(server, { host, port, exclusive: true });
+  } catch (error) {
+    if (!(error instanceof ListenError && error.isInUse) || attempts === 1) throw error;
+    return findFreePort(host, attempts - 1);
+  }
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
@@ -60,11 +76,11 @@ function listenError(
   error: NodeJS.ErrnoException,
   { host, port, remedy = 'set HOST or PORT to another value' }: ListenOptions,
 ): ListenError {
-  return new ListenError(
-    error.code === 'EADDRINUSE'
-      ? `Port ${port} on ${host} is already in use. Stop the other process, or ${remedy}.`
-      : `Cannot listen on port ${port} of ${host}: ${error.message}. HOST must be an address of this machine.`,
-  );
+  const isInUse = error.code === 'EADDRINUSE';
+  const message = isInUse
+    ? `Port ${port} on ${host} is already in use. Stop the other process, or ${remedy}.`
+    : `Cannot listen on port ${port} of ${host}: ${error.message}. HOST must be an address of this machine.`;
+  return new ListenError(message, { isInUse });
 }
 
 /** A server that listens on all addresses is reached as localhost on this machine. */
