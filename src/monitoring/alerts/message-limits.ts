@@ -15,7 +15,7 @@ interface CountedMessage {
   userId: number;
   providerId: number;
   channel: Pick<Channel, 'name' | 'audience' | 'perUserPerDay'>;
-  /** The message is sent, and counted, even if a limit is reached. People get at most as many of these again. */
+  /** The message is sent, and counted, even if a limit is reached. People get at most as many of these again, and one. */
   isExempt?: boolean;
 }
 
@@ -112,9 +112,12 @@ export async function markAsTold(query: Query, userId: number, { counter, period
   return told.length > 0;
 }
 
-/** A program gets one message for each alert, so the limit of those that are ended limits the ends as well. A group counts once. */
+/**
+ * People get the ends of what was sent, and one message that the limit is reached. A program gets one message for each alert, so the
+ * limit of those that are ended limits the ends as well. A group counts once.
+ */
 function beyond(maximum: number, { audience }: Pick<Channel, 'audience'>): number {
-  return audience === 'people' ? 2 * maximum : Number.POSITIVE_INFINITY;
+  return audience === 'people' ? 2 * maximum + 1 : Number.POSITIVE_INFINITY;
 }
 
 function limitsOf({ providerId, channel: { name, audience, perUserPerDay } }: CountedMessage): Counter[] {

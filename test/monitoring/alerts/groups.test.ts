@@ -319,7 +319,7 @@ describe('dispatcher', () => {
     );
     expect(pause).toBeGreaterThan(Math.min(600, untilHour?.seconds ?? 0) - 30);
     expect(pause).toBeLessThanOrEqual(600);
-    await setMessages(200);
+    await setMessages(201);
     await service.database.asEngine((em) => em.execute('update providers set next_message_at = null where id = ?', [providerId], 'run'));
     dispatcher?.wake();
     await expect.poll(() => countOf('suppressed'), { timeout: 15_000 }).toBe(1);

@@ -807,7 +807,7 @@ export const alertFaults: Fault[] = [
     },
     {
       title: 'people get any number of messages beyond a limit',
-      find: '2 * maximum : Number',
+      find: '2 * maximum + 1 : Number',
       replace: '20 * maximum : Number',
       tests: ['test/monitoring/alerts/groups.test.ts > are collected'],
     },
