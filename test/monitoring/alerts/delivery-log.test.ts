@@ -1,10 +1,11 @@
 // The log of deliveries, and sending a message again.
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectConditionalList } from '../../support/etags.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { namedAlert, sampleAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { setScript } from '../../support/set-script.ts';
 import { scripts } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -48,16 +49,6 @@ async function store(columns: Record<string, string> = {}, provider = providerId
     );
   });
   return Number(row?.id);
-}
-
-/** The response of Telegram is restored at the end of the test, also if it fails. */
-function replaceScript(): () => void {
-  const { script } = receivers.telegram;
-  const restore = () => {
-    receivers.telegram.script = script;
-  };
-  onTestFinished(restore);
-  return restore;
 }
 
 const list = async (query = '') => (await user.api.get(`${path}${query}`)).body;
@@ -223,8 +214,7 @@ test('a recovery is sent beyond a limit, although the alert that it ends is sent
 });
 
 test('a message is given up 24 hours after it was queued again, not after it was created', async () => {
-  const restore = replaceScript();
-  receivers.telegram.script = scripts.respond('oops', 500);
+  const restore = setScript(receivers.telegram, scripts.respond('oops', 500));
   const id = await store({ status: `'failed'`, created_at: `app_now() - interval '3 days'`, queued_at: `app_now() - interval '3 days'` });
   await user.api.post(`/api/deliveries/${id}/redeliver`);
   await expect
@@ -236,8 +226,7 @@ test('a message is given up 24 hours after it was queued again, not after it was
 test('test notifications are logged with their outcome, and change what the provider says about itself', async () => {
   const readProvider = async () => (await user.api.get(`/api/providers/${providerId}`)).body.data;
   expect(await readProvider()).toMatchObject({ last_delivery_error: null });
-  const restore = replaceScript();
-  receivers.telegram.script = scripts.respond('{"ok":false,"error_code":401,"description":"Unauthorized"}', 401);
+  const restore = setScript(receivers.telegram, scripts.respond('{"ok":false,"error_code":401,"description":"Unauthorized"}', 401));
   expect((await user.api.post(`/api/providers/${providerId}/test`)).status).toBe(502);
   restore();
   const error = 'Telegram rejected the message with status 401: Unauthorized.';

@@ -10,8 +10,9 @@ import { queueAlerts } from '../../faults/support/queue-alerts.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { alertName, namedAlert } from '../../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { setScript } from '../../support/set-script.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
-import { scripts, type WebServer } from '../../support/web-server.ts';
+import { scripts } from '../../support/web-server.ts';
 import { createMonitor, providerTypes } from '../factories.ts';
 import { queueOutages } from './queue-outages.ts';
 
@@ -95,17 +96,6 @@ describe('delivery', () => {
   const statuses = async (kind = 'monitor.') =>
     (await readAlerts()).filter((alert) => alert.kind.startsWith(kind)).map(({ status }) => status);
   const firstAlert = async () => (await readAlerts())[0];
-
-  /** Replaces the behavior of a receiver. Returns a function that restores it, which also runs at the end of the test. */
-  function setScript(server: WebServer, script: WebServer['script']): () => void {
-    const original = server.script;
-    const restore = () => {
-      server.script = original;
-    };
-    server.script = script;
-    onTestFinished(restore);
-    return restore;
-  }
 
   test('counts every outcome from zero, so that Prometheus sees the first increase', async () => {
     const metrics = createMetrics();

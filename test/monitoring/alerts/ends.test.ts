@@ -1,5 +1,5 @@
 // What is sent to those who keep an incident open when a monitor is paused, repointed or deleted: nothing else would end it.
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { openIncidents, resolveIncidents } from '../../../src/monitoring/engine/record-incidents.ts';
 import { queueTlsWarnings } from '../../../src/monitoring/engine/record-tls-warnings.ts';
@@ -7,6 +7,7 @@ import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { openIncidents as openAtPagerDuty, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { setScript } from '../../support/set-script.ts';
 import { scripts } from '../../support/web-server.ts';
 import { createMonitor } from '../factories.ts';
 
@@ -138,12 +139,7 @@ describe('an open incident', () => {
   });
 
   test.each(['paused', 'deleted'])('is resolved if the response to it was lost before the monitor was %s', async (what) => {
-    const { script } = receivers.pagerDuty;
-    const restore = () => {
-      receivers.pagerDuty.script = script;
-    };
-    onTestFinished(restore);
-    receivers.pagerDuty.script = (_, response) => response.destroy();
+    const restore = setScript(receivers.pagerDuty, (_, response) => response.destroy());
     await goDown();
     await expect.poll(async () => (await deliveries(pagerDuty))[0]?.last_error, { timeout: 15_000 }).toBeTruthy();
     restore();
@@ -202,12 +198,7 @@ describe('an open incident', () => {
   );
 
   test('that was told after a delay, and failed until the monitor recovered, is told and resolved', async () => {
-    const { script } = receivers.pagerDuty;
-    const restore = () => {
-      receivers.pagerDuty.script = script;
-    };
-    onTestFinished(restore);
-    receivers.pagerDuty.script = scripts.respond('busy', 503);
+    const restore = setScript(receivers.pagerDuty, scripts.respond('busy', 503));
     await user.api.post(`${monitor.path}/notifications`, { json: { provider_id: pagerDuty, delay_seconds: 1 } });
     await goDown();
     await expect.poll(async () => (await deliveries(pagerDuty))[0]?.last_error, { timeout: 15_000 }).toContain('503');

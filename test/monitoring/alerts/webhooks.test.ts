@@ -1,6 +1,6 @@
 // What a webhook receives from the service: real events, their ids, retries and the log.
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { incidentEvents, tlsEvents } from '../../../src/monitoring/alerts/alert-events.ts';
 import { queueAlerts } from '../../../src/monitoring/alerts/outbox.ts';
@@ -8,6 +8,7 @@ import type { Incident } from '../../../src/monitoring/incidents/incident.entity
 import { wakeDispatcher } from '../../../src/monitoring/wake.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
+import { setScript } from '../../support/set-script.ts';
 import { type ReceivedRequest, scripts } from '../../support/web-server.ts';
 import { parseEvent } from '../../support/webhook-event.ts';
 import { createMonitor } from '../factories.ts';
@@ -48,15 +49,6 @@ function verified({ body, headers }: ReceivedRequest) {
 async function queueOutage(count = 1) {
   const { id } = await createMonitor(user, { is_active: false });
   await queueOutages(service.database, { userId: user.id, monitorId: id, providerId, count });
-}
-
-/** Handles further requests until the end of the test. */
-function setScript(script: typeof receivers.webhook.script) {
-  const original = receivers.webhook.script;
-  receivers.webhook.script = script;
-  onTestFinished(() => {
-    receivers.webhook.script = original;
-  });
 }
 
 test('events about a monitor show what the API shows, without secret headers and the body', async () => {
@@ -101,7 +93,7 @@ test('each alert is a message of its own, and is logged as sent', async () => {
 });
 
 test('retries and a redelivery have the same webhook-id and body, and each attempt has its own time and signature', async () => {
-  setScript((request, response) => scripts.respond('busy', requests().length === 1 ? 500 : 204)(request, response));
+  setScript(receivers.webhook, (request, response) => scripts.respond('busy', requests().length === 1 ? 500 : 204)(request, response));
   await queueOutage();
   await waitForRequests(2);
   await expect
@@ -121,7 +113,7 @@ test('retries and a redelivery have the same webhook-id and body, and each attem
 });
 
 test('410 fails at once and is shown, and Retry-After of 503 is respected', async () => {
-  setScript(scripts.respond('gone', 410));
+  setScript(receivers.webhook, scripts.respond('gone', 410));
   await queueOutage();
   const gone = 'The webhook rejected the message with status 410: gone.';
   await expect
@@ -146,7 +138,7 @@ test('a test notification is an event, and is logged', async () => {
 });
 
 test('a redirect fails with a reason that contains no secret, and is not followed', async () => {
-  setScript(scripts.redirect(`https://board.example.com:${receivers.webhook.port}/elsewhere`, 308));
+  setScript(receivers.webhook, scripts.redirect(`https://board.example.com:${receivers.webhook.port}/elsewhere`, 308));
   const { status, body, text } = await user.api.post(`/api/providers/${providerId}/test`);
   expect([status, body.detail]).toEqual([502, 'The webhook responded with a redirect (status 308), which is not followed.']);
   expect(text).not.toContain('hidden');
@@ -154,7 +146,9 @@ test('a redirect fails with a reason that contains no secret, and is not followe
 });
 
 test('a response that quotes the URL and the secret is redacted', async () => {
-  setScript((request, response) => scripts.respond(`no ${request.path} ${secret} ${secret.slice(6)}`, 400)(request, response));
+  setScript(receivers.webhook, (request, response) =>
+    scripts.respond(`no ${request.path} ${secret} ${secret.slice(6)}`, 400)(request, response),
+  );
   const { body } = await user.api.post(`/api/providers/${providerId}/test`);
   expect(body.detail).toBe('The webhook rejected the message with status 400: no **** **** ****.');
 });

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ApiResponse } from '../../support/api-client.ts';
 import { openIncidents, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { expectSameProblem } from '../../support/same-problem.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
-import { scripts, type WebServer } from '../../support/web-server.ts';
+import { setScript } from '../../support/set-script.ts';
+import { scripts } from '../../support/web-server.ts';
 
 let receivers: Awaited<ReturnType<typeof startReceivers>>;
 let service: TestService;
@@ -26,15 +27,6 @@ afterAll(async () => {
 async function createProvider(type: keyof typeof receivers.providers): Promise<string> {
   const { body } = await user.api.post('/api/providers', { json: receivers.providers[type] });
   return `/api/providers/${body.data.id}/test`;
-}
-
-/** Replaces the behavior of a receiver until the end of the test. */
-function setScript(server: WebServer, script: WebServer['script']) {
-  const original = server.script;
-  server.script = script;
-  onTestFinished(() => {
-    server.script = original;
-  });
 }
 
 test.each([
