@@ -80,8 +80,9 @@ describe('delivery', () => {
   /** Makes the alerts of the user due, instead of waiting for the next attempt. */
   const makeDue = () =>
     service.database.asEngine(async (em) => {
-      await em.execute(`update alerts set next_attempt_at = now() where user_id = ? and status = 'queued'`, [user.id], 'run');
+      // In the order in which the dispatcher locks them, so that neither waits for the other.
       await em.execute('update providers set next_message_at = null where user_id = ?', [user.id], 'run');
+      await em.execute(`update alerts set next_attempt_at = now() where user_id = ? and status = 'queued'`, [user.id], 'run');
       await queryInTransaction(em)(wakeDispatcher({}));
     });
   /** Aborts attempts that hang. */
