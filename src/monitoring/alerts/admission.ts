@@ -3,7 +3,7 @@ import type { Query } from '../../db/statement.ts';
 import type { Channel } from '../channels/channel.ts';
 import { type Provider, ProviderEntity } from '../providers/provider.entity.ts';
 import { unwantedReason } from '../recipients/unwanted.ts';
-import type { LeasedAlert } from './due-alerts.ts';
+import type { LeasedAlert } from './lease-alerts.ts';
 import { endCanceledLeases, leasesOf, lockLeased, markEnded, markExpired, releaseWaiting } from './leases.ts';
 import { countMessage, limitReason, type ReachedLimit } from './message-limits.ts';
 import { isLimitedOtherwise, queueSuppressedNotice } from './notices.ts';

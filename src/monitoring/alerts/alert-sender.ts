@@ -15,7 +15,7 @@ import type { Provider } from '../providers/provider.entity.ts';
 import { decryptSettings } from '../providers/provider.settings.ts';
 import { signingOf } from '../providers/signing-secret.ts';
 import { type Admission, admit } from './admission.ts';
-import type { LeasedAlert } from './due-alerts.ts';
+import type { LeasedAlert } from './lease-alerts.ts';
 import { beginAttempt, leasesOf, markEnded, markSent, postpone, selectEvents } from './leases.ts';
 import { groupIdOf, messageIdOf, readInstallationId, topicOf } from './message-id.ts';
 import { hasFailed, pauseSeconds, recordFailure, recordSuccess, retryNow } from './provider-state.ts';

@@ -1,6 +1,6 @@
 import type { Channel } from '../channels/channel.ts';
 import { byImportance, canBeGrouped } from '../messages/group-content.ts';
-import type { LeasedAlert } from './due-alerts.ts';
+import type { LeasedAlert } from './lease-alerts.ts';
 
 /** People get one message about more alerts than this. */
 const maxSingle = 5;

@@ -1,5 +1,5 @@
 import type { Query } from '../../db/statement.ts';
-import type { LeasedAlert } from '../alerts/due-alerts.ts';
+import type { LeasedAlert } from '../alerts/lease-alerts.ts';
 import { selectEvents } from '../alerts/leases.ts';
 import type { Provider } from '../providers/provider.entity.ts';
 import { addressOf } from './recipients.ts';

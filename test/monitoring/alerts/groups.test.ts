@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { batchesOf } from '../../../src/monitoring/alerts/batches.ts';
 import type { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
-import type { LeasedAlert } from '../../../src/monitoring/alerts/due-alerts.ts';
+import type { LeasedAlert } from '../../../src/monitoring/alerts/lease-alerts.ts';
 import { pauseSeconds } from '../../../src/monitoring/alerts/provider-state.ts';
 import { DeliveryFailed, type Message } from '../../../src/monitoring/channels/channel.ts';
 import type { EventType } from '../../../src/monitoring/messages/event.ts';

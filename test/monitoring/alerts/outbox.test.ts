@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { type Query, queryInTransaction } from '../../../src/db/statement.ts';
-import { findWaitingProviders, type LeasedAlert, leaseAlerts } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { findWaitingProviders } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { type LeasedAlert, leaseAlerts } from '../../../src/monitoring/alerts/lease-alerts.ts';
 import { leasesOf, lockLeased, markEnded, markSent, postpone, releaseAlerts, selectEvents } from '../../../src/monitoring/alerts/leases.ts';
 import { countMessage } from '../../../src/monitoring/alerts/message-limits.ts';
 import { countPendingAlerts } from '../../../src/monitoring/alerts/outbox.ts';

@@ -6,7 +6,7 @@ import type { Database } from '../../../src/db/database.ts';
 import type { NotificationListener } from '../../../src/db/listen.ts';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { Dispatcher } from '../../../src/monitoring/alerts/dispatcher.ts';
-import { leaseAlerts } from '../../../src/monitoring/alerts/due-alerts.ts';
+import { leaseAlerts } from '../../../src/monitoring/alerts/lease-alerts.ts';
 import { releaseAlerts } from '../../../src/monitoring/alerts/leases.ts';
 import { createChannels } from '../../../src/monitoring/channels/registry.ts';
 import { Engine } from '../../../src/monitoring/engine/engine.ts';

@@ -380,6 +380,45 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/outbox.test.ts > waited longest'],
     },
     {
+      title: 'a recovery overtakes the down alert that waits for its next attempt',
+      find: "earlier.status = 'queued'\n  or ",
+      replace: '',
+    },
+    {
+      title: 'a recovery overtakes a down alert that was canceled while it is being sent',
+      find: 'earlier.next_attempt_at > ${now}',
+      replace: 'earlier.next_attempt_at < ${now}',
+      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
+    },
+    {
+      title: 'the alerts of other providers of an incident delay a recovery',
+      find: 'earlier.provider_id = a.provider_id and ',
+      replace: '',
+    },
+    {
+      title: 'the alerts of users after the first 1,000 are never sent while those have alerts',
+      find: 'continueAfter: visited.size === maxVisited ? Math.max(...visited) : 0,',
+      replace: 'continueAfter: 0,',
+      tests: ['test/monitoring/alerts/outbox.test.ts > a search visits 1,000 users'],
+    },
+    {
+      title: 'the alerts of suspended users are sent',
+      find: ".where(sql<boolean>`not ${isSuspended('v.user_id')}`)",
+      replace: '',
+    },
+    {
+      title: 'a provider that is sending gets a second message at the same time',
+      find: '.where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)',
+      replace: '.where(sql<boolean>`(${given.busyProviders}::bigint[]) is not null`)',
+    },
+    {
+      title: 'the newest alerts of a provider are sent first',
+      find: "    .orderBy('a.next_attempt_at');",
+      replace: "    .orderBy('a.next_attempt_at', 'desc');",
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/alerts/lease-alerts.ts', tests: outbox }, [
+    {
       title: 'an alert with a delay counts as sent again',
       find: '(a.repeated_at is not null)',
       replace: '(a.queued_at > a.created_at)',
@@ -392,41 +431,14 @@ export const alertFaults: Fault[] = [
       tests: ['test/monitoring/alerts/ends.test.ts > cannot be opened again'],
     },
     {
-      title: 'a recovery overtakes the down alert that waits for its next attempt',
-      find: "where(sql<boolean>`(earlier.status = 'queued' or ",
-      replace: 'where(sql<boolean>`(',
-    },
-    {
-      title: 'a recovery overtakes a down alert that was canceled while it is being sent',
-      find: '\n              and earlier.next_attempt_at > ${now})',
-      replace: '\n              and earlier.next_attempt_at < ${now})',
-      tests: ['test/monitoring/alerts/dropped-alerts.test.ts > the recovery follows it'],
-    },
-    {
-      title: 'the alerts of other providers of an incident delay a recovery',
-      find: ".whereRef('earlier.provider_id', '=', 'a.provider_id')",
-      replace: '',
-    },
-    {
       title: 'a leased alert is leased again at once by another process',
       find: 'next_attempt_at: leaseEnd,',
       replace: 'next_attempt_at: now,',
     },
     {
-      title: 'the alerts of users after the first 1,000 are never sent while those have alerts',
-      find: 'continueAfter: visited.size === maxVisited ? Math.max(...visited) : 0,',
-      replace: 'continueAfter: 0,',
-      tests: ['test/monitoring/alerts/outbox.test.ts > a search visits 1,000 users'],
-    },
-    {
       title: 'attempts are not counted, so that retries never slow down',
       find: 'attempts: sql`attempts + 1`,',
       replace: 'attempts: sql`attempts`,',
-    },
-    {
-      title: 'the alerts of suspended users are sent',
-      find: ".where(sql<boolean>`not ${isSuspended('v.user_id')}`)",
-      replace: '',
     },
     {
       title: 'the recovery of an alert that failed is exempt from the limits',
@@ -456,16 +468,6 @@ export const alertFaults: Fault[] = [
       find: 'told.counted_at is null or told.lease_token',
       replace: 'told.lease_token',
       tests: ['test/monitoring/alerts/dropped-alerts.test.ts'],
-    },
-    {
-      title: 'a provider that is sending gets a second message at the same time',
-      find: '.where(sql<boolean>`not (p.id = any (${given.busyProviders}::bigint[]))`)',
-      replace: '.where(sql<boolean>`(${given.busyProviders}::bigint[]) is not null`)',
-    },
-    {
-      title: 'the newest alerts of a provider are sent first',
-      find: "    .orderBy('a.next_attempt_at');",
-      replace: "    .orderBy('a.next_attempt_at', 'desc');",
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/alerts/alert-sender.ts', tests: deliveries }, [
