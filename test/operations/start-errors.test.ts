@@ -51,7 +51,7 @@ test('an address that is not of this machine is rejected with the name of the se
   const { code, printed } = await runCommand(folder, ['serve'], { settings: { HOST: '192.0.2.1', PORT: '0' } });
   expect([code, printed]).toEqual([
     1,
-    expect.stringMatching(/^Cannot start\. Cannot listen on port 0 of 192\.0\.2\.1: .* HOST must be an address of this machine\.\n$/),
+    expect.stringMatching(/^Cannot start\. Cannot listen on port \d+ of 192\.0\.2\.1: .* HOST must be an address of this machine\.\n$/),
   ]);
 });
 
