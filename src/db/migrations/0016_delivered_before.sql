@@ -1,11 +1,7 @@
--- When an alert was delivered for the first time, and when a user had it sent again. The status says only what became of that.
-alter table alerts
-  add column first_sent_at timestamptz(3),
-  add column repeated_at timestamptz(3);
+-- When an alert was delivered for the first time. A user can have it sent again, and then its status says only what became of that.
+alter table alerts add column first_sent_at timestamptz(3);
 
 grant update (first_sent_at) on alerts to sitekeeper_engine;
-
-grant update (first_sent_at, repeated_at) on alerts to sitekeeper_app;
 
 -- Old alerts are deleted by their age.
 create index alerts_done on alerts (done_at) where status <> 'queued';

@@ -129,9 +129,10 @@ function deletionOfExcess(database: Database): () => Promise<number> {
       if (!provider) return 0;
       const statement = deleteExcessAlerts({ providerId: provider.id, maximum: maxAlertsPerProvider });
       const [deleted] = await database.engineTransaction((query) => query(statement));
-      // There may be more.
-      if (deleted.length > 0) afterId = provider.id - 1;
-      if (deleted.length > 0) return deleted.length;
+      if (deleted.length > 0) {
+        afterId = provider.id - 1; // There may be more.
+        return deleted.length;
+      }
       await nextTurn();
     }
     return providersAtOnce;
