@@ -4,6 +4,27 @@
 /** The baseline ran before there was a previous version. No other migration may be added here. */
 export const exemptMigrations = ['0001_baseline'];
 
+/** The checksums of the migrations on `main`. Only add lines: a database on which a migration ran does not accept another text. */
+export const checksums: Record<string, string> = {
+  '0001_baseline': '09cb9234c2526c42',
+  '0002_fair_use': '840db78964fdd705',
+  '0003_shares_and_caps': 'd8cbad8382b8629b',
+  '0004_function_privileges': 'f093367e5823ad4c',
+  '0005_one_data_layer': '475f922e4b1a4da7',
+  '0006_count_rows_faster': '55a7f348bc210abe',
+  '0007_suspended_users': 'a90b8523fea91d0b',
+  '0008_cancel_alerts': '21858a4e60718845',
+  '0009_monitor_options': '79513df78959bca6',
+  '0010_bounded_work': 'f48abd99f1ce4ec4',
+  '0011_alert_events': '7740e1c89f7e6131',
+  '0012_incidents_and_names': '1011626489331a09',
+  '0013_deliveries': 'f9262a4e773978fb',
+  '0014_delays_and_reminders': 'c14317ac6a48bb0f',
+  '0015_confirmed_recipients': '73c7423771146351',
+  '0016_delivered_before': '774ba9cdbc788045',
+  '0017_repeated_alerts': '2a4de583fd6de567',
+};
+
 /** A migration that begins with this line drops what no supported version uses any more. */
 const unusedMarker = /^-- unused since \d+\.\d+\.\d+\b/;
 

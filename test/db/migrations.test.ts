@@ -11,10 +11,14 @@ import { entities } from '../../src/entities.ts';
 import { createDatabase, ownerUrlOf, urlOf } from '../support/database.ts';
 import { databaseUrl, serviceUrl } from '../support/database-url.ts';
 import { sampleAlert } from '../support/sample-event.ts';
-import { exemptMigrations, findViolations } from './migration-rules.ts';
+import { checksums, exemptMigrations, findViolations } from './migration-rules.ts';
 
 const textOf = (name: string) => readFileSync(join(migrationsFolder, `${name}.sql`), 'utf8');
 const server = process.env.TEST_DATABASE_URL ?? '';
+
+test('no migration was changed after it was added', () => {
+  expect(Object.fromEntries(migrationNames.map((name) => [name, checksumOf(name)]))).toEqual(checksums);
+});
 
 describe('a migration only adds', () => {
   test('every migration after the baseline does', () => {
