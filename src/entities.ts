@@ -7,11 +7,15 @@ import { IdempotentResponseEntity } from './db/idempotent-response.entity.ts';
 import { AlertEntity } from './monitoring/alerts/alert.entity.ts';
 import { InstallationEntity } from './monitoring/alerts/installation.entity.ts';
 import { MessageCountEntity } from './monitoring/alerts/message-count.entity.ts';
-import { CheckHourEntity } from './monitoring/engine/check-hour.entity.ts';
 import { IncidentEntity } from './monitoring/incidents/incident.entity.ts';
 import { MonitorEntity } from './monitoring/monitors/monitor.entity.ts';
 import { NotificationEntity } from './monitoring/notifications/notification.entity.ts';
 import { ProviderEntity } from './monitoring/providers/provider.entity.ts';
+import { CheckLogEntity } from './monitoring/statistics/check-log.entity.ts';
+import { DayStatisticsEntity } from './monitoring/statistics/day-statistics.entity.ts';
+import { DeletedMonitorEntity } from './monitoring/statistics/deleted-monitor.entity.ts';
+import { HourStatisticsEntity } from './monitoring/statistics/hour-statistics.entity.ts';
+import { RollUpProgressEntity } from './monitoring/statistics/roll-up-progress.entity.ts';
 import { WebsiteEntity } from './websites/website.entity.ts';
 
 export const entities = [
@@ -26,6 +30,10 @@ export const entities = [
   AlertEntity,
   MessageCountEntity,
   InstallationEntity,
-  CheckHourEntity,
+  CheckLogEntity,
+  HourStatisticsEntity,
+  DayStatisticsEntity,
+  DeletedMonitorEntity,
+  RollUpProgressEntity,
   IdempotentResponseEntity,
 ];

@@ -95,6 +95,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/monitors/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the statistics of monitors
+         * @description Returns the statistics of one page of your monitors, with the same filters and in the same order as the list of monitors. The statistics are those of `GET /monitors/{id}/statistics`: buckets are UTC hours for the windows 24h and 7d, and UTC days for longer ones.
+         */
+        get: operations["listStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/monitors/{id}": {
         parameters: {
             query?: never;
@@ -181,6 +201,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/monitors/{id}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the monitor, as returned when it is created or listed.
+                 * @example 5
+                 */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show the statistics of a monitor
+         * @description Returns the uptime and the response times of the monitor in the window, in total and in buckets. Buckets are UTC hours for the windows 24h and 7d, and UTC days for longer ones. With `resolution=5m`, those of 24h are 5 minutes long; with any other window, it returns 422. The window consists of whole buckets: 24 or 168 hours, 30 or 90 days, the days of 6 calendar months or 1 calendar year, or 288 times 5 minutes. The last one is still running. Statistics of hours are kept for 35 days, statistics of days and incidents for at least 400 days (13 months).
+         */
+        get: operations["showStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the monitor, as returned when it is created or listed.
+                 * @example 5
+                 */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the checks of a monitor
+         * @description Returns one page of the single checks of the monitor in the last 48 hours, newest first, including those that confirm a failure. Older checks are only in the statistics.
+         */
+        get: operations["listChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/monitors/{id}/notifications": {
         parameters: {
             query?: never;
@@ -255,6 +327,26 @@ export interface paths {
          * @description Records that somebody takes care of an open incident: sets `acknowledged_at`. That ends reminders, and alerts about this incident that still wait for the delay of their assignment are not sent. Providers that were told about the outage still get the alert about the recovery. If the incident is already acknowledged, nothing changes, and the response contains the first time. An acknowledgment cannot be withdrawn. The request has no body.
          */
         post: operations["acknowledgeIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an overview of all monitors
+         * @description Returns how many of your monitors have each status, how many incidents are open, and the uptime of all monitors together in three windows.
+         */
+        get: operations["showOverview"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1040,6 +1132,125 @@ export interface components {
                 changed: number;
             };
         };
+        /** @description How many checks there were, including those that confirm a failure. */
+        CheckCounts: {
+            /**
+             * Format: int32
+             * @description The number of checks.
+             */
+            total: number;
+            /**
+             * Format: int32
+             * @description The number of checks that failed.
+             */
+            failed: number;
+        };
+        /** @description The response times of the successful checks, in milliseconds. The percentiles come from a histogram and are wrong by at most 5 %; the other values are exact. Null if there was no such check, and for type heartbeat. */
+        ResponseTimes: {
+            /**
+             * Format: int32
+             * @description The average, rounded.
+             */
+            average: number;
+            /**
+             * Format: int32
+             * @description The median: half of the checks were not slower.
+             */
+            p50: number;
+            /**
+             * Format: int32
+             * @description 95 % of the checks were not slower.
+             */
+            p95: number;
+            /**
+             * Format: int32
+             * @description 99 % of the checks were not slower.
+             */
+            p99: number;
+            /**
+             * Format: int32
+             * @description The shortest response time.
+             */
+            min: number;
+            /**
+             * Format: int32
+             * @description The longest response time.
+             */
+            max: number;
+        } | null;
+        /** @description What has happened to the monitor in a part of the window: 5 minutes, an hour or a day. */
+        StatisticsBucket: {
+            /**
+             * Format: date-time
+             * @description The start of the bucket, in whole UTC hours, days or 5 minutes.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the bucket. That of the last one has not come yet.
+             */
+            to: string;
+            /**
+             * Format: double
+             * @description How much of the observed time in the bucket the monitor was up, with three decimals. Null if nothing was observed.
+             */
+            uptime_percent: number | null;
+            checks: components["schemas"]["CheckCounts"];
+            response_time_ms: components["schemas"]["ResponseTimes"];
+        };
+        /** @description The uptime and the response times of a monitor in a window, in total and in buckets. */
+        Statistics: {
+            /**
+             * Format: int64
+             * @description The id of the monitor.
+             */
+            monitor_id: number;
+            /**
+             * @description The window of the request.
+             * @enum {string}
+             */
+            window: "24h" | "7d" | "30d" | "90d" | "6mo" | "1y";
+            /**
+             * Format: date-time
+             * @description The start of the first bucket.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The time of the response, cut to whole seconds.
+             */
+            to: string;
+            /**
+             * Format: double
+             * @description How much of the observed time the monitor was up, with three decimals: 100 × (1 − `down_seconds` / `observed_seconds`), from times in milliseconds. Null if nothing was observed.
+             */
+            uptime_percent: number | null;
+            /**
+             * Format: int32
+             * @description How long the monitor was observed: from its first check on, while it is active, outside of maintenance, and while the service could check it. A check counts until the next one. If that comes more than 60 seconds later than `interval` says, it counts for one interval only, and for a minute at most while the monitor is down.
+             */
+            observed_seconds: number;
+            /**
+             * Format: int32
+             * @description How much of the observed time is covered by incidents. An incident starts with the first failed check.
+             */
+            down_seconds: number;
+            /**
+             * Format: int32
+             * @description The number of incidents that overlap the window, with an open one.
+             */
+            incident_count: number;
+            checks: components["schemas"]["CheckCounts"];
+            response_time_ms: components["schemas"]["ResponseTimes"];
+            /** @description The parts of the window, oldest first. Every one is listed, also those in which nothing was observed. The last one is still running. */
+            buckets: components["schemas"]["StatisticsBucket"][];
+        };
+        /** @description The statistics of one page of monitors. */
+        StatisticsPage: {
+            data: components["schemas"]["Statistics"][];
+            links: components["schemas"]["Links"];
+            meta: components["schemas"]["PageMeta"];
+        };
         /** @description What the check sends, and what it expects. Only for type http. Absent fields keep their value. `headers`, `expected_status` and `json` are replaced as a whole. */
         HttpOptionsUpdate: {
             /**
@@ -1230,6 +1441,61 @@ export interface components {
             links: components["schemas"]["Links"];
             meta: components["schemas"]["PageMeta"];
         };
+        /** @description The statistics of one monitor. */
+        StatisticsItem: {
+            data: components["schemas"]["Statistics"];
+        };
+        /** @description A single check of a monitor. */
+        Check: {
+            /**
+             * Format: date-time
+             * @description When the monitor was checked.
+             */
+            checked_at: string;
+            /** @description `up` if the check succeeded, `down` if it failed. The monitor itself goes down only when `confirmations` more checks have failed. Later versions add values, so accept those that you do not know. */
+            outcome: string;
+            /**
+             * Format: int32
+             * @description The time to the response in milliseconds, rounded up, also if the check failed. Null if nothing responded, and for type heartbeat.
+             */
+            response_time_ms: number | null;
+            /**
+             * Format: int32
+             * @description The HTTP status of a failed check. Null if the check succeeded or there was no response.
+             */
+            status_code: number | null;
+            /** @description The reason for the failure, for people to read, cut to 200 characters. The wording can change. Null if the check succeeded. */
+            cause: string | null;
+        };
+        /** @description The position of this page in the list. An empty list has one page. */
+        CheckPageMeta: {
+            /**
+             * Format: int32
+             * @description The number of this page, starting at 1.
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description The maximum number of checks per page.
+             */
+            pageSize: number;
+            /**
+             * Format: int32
+             * @description The number of pages.
+             */
+            pageCount: number;
+            /**
+             * Format: int32
+             * @description The number of checks that match.
+             */
+            total: number;
+        };
+        /** @description One page of checks. */
+        CheckPage: {
+            data: components["schemas"]["Check"][];
+            links: components["schemas"]["Links"];
+            meta: components["schemas"]["CheckPageMeta"];
+        };
         /** @description The assignment of a provider to a monitor. */
         Notification: {
             /**
@@ -1317,6 +1583,64 @@ export interface components {
         /** @description One incident. */
         IncidentItem: {
             data: components["schemas"]["Incident"];
+        };
+        /** @description How all your monitors are, and how they have been. */
+        Overview: {
+            /** @description How many monitors you have, and how many of them have each status. */
+            monitors: {
+                /**
+                 * Format: int32
+                 * @description The number of monitors.
+                 */
+                total: number;
+                /**
+                 * Format: int32
+                 * @description How many are `up`.
+                 */
+                up: number;
+                /**
+                 * Format: int32
+                 * @description How many are `down`.
+                 */
+                down: number;
+                /**
+                 * Format: int32
+                 * @description How many are `pending`.
+                 */
+                pending: number;
+                /**
+                 * Format: int32
+                 * @description How many are `paused`.
+                 */
+                paused: number;
+            };
+            /**
+             * Format: int32
+             * @description The number of open incidents.
+             */
+            open_incidents: number;
+            /** @description How much of the observed time the monitors were up, with three decimals: the down time of all monitors is divided by the observed time of all. The windows are those of the statistics of a monitor. Null if nothing was observed. */
+            uptime_percent: {
+                /**
+                 * Format: double
+                 * @description In the last 24 hours.
+                 */
+                "24h": number | null;
+                /**
+                 * Format: double
+                 * @description In the last 7 days.
+                 */
+                "7d": number | null;
+                /**
+                 * Format: double
+                 * @description In the last 30 days.
+                 */
+                "30d": number | null;
+            };
+        };
+        /** @description The overview. */
+        OverviewItem: {
+            data: components["schemas"]["Overview"];
         };
         /** @description What a heartbeat was counted as. */
         HeartbeatItem: {
@@ -2540,10 +2864,40 @@ export interface components {
          */
         KeyId: number;
         /**
+         * @description Return only monitors that have this status. `pending` and `paused` are extensions.
+         * @example up
+         */
+        MonitorStatus: "up" | "down" | "pending" | "paused";
+        /**
+         * @description Return only monitors of this type.
+         * @example http
+         */
+        MonitorType: "http" | "ping" | "tcp" | "heartbeat";
+        /**
          * @description The page to return, starting at 1. A page after the last one is empty, not an error.
          * @example 1
          */
         Page: number;
+        /**
+         * @description Return only monitors that have this tag.
+         * @example production
+         */
+        MonitorTag: string;
+        /**
+         * @description Return only monitors that belong to this website.
+         * @example 7
+         */
+        MonitorWebsite: number;
+        /**
+         * @description Return only monitors whose name or URL contains this text, ignoring case. `%` and `_` have no special meaning. An empty text filters nothing.
+         * @example shop
+         */
+        MonitorSearch: string;
+        /**
+         * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires within `tls_warning_days`, pending ones, those that are up, and paused ones. Within each of these groups, and among equal names, the newest is first.
+         * @example worst_first
+         */
+        MonitorSort: "newest" | "name" | "worst_first";
         /**
          * @description The id of the monitor, as returned when it is created or listed.
          * @example 5
@@ -2886,12 +3240,12 @@ export interface operations {
                  * @description Return only monitors that have this status. `pending` and `paused` are extensions.
                  * @example up
                  */
-                status?: "up" | "down" | "pending" | "paused";
+                status?: components["parameters"]["MonitorStatus"];
                 /**
                  * @description Return only monitors of this type.
                  * @example http
                  */
-                type?: "http" | "ping" | "tcp" | "heartbeat";
+                type?: components["parameters"]["MonitorType"];
                 /**
                  * @description The page to return, starting at 1. A page after the last one is empty, not an error.
                  * @example 1
@@ -2906,22 +3260,22 @@ export interface operations {
                  * @description Return only monitors that have this tag.
                  * @example production
                  */
-                tag?: string;
+                tag?: components["parameters"]["MonitorTag"];
                 /**
                  * @description Return only monitors that belong to this website.
                  * @example 7
                  */
-                website_id?: number;
+                website_id?: components["parameters"]["MonitorWebsite"];
                 /**
                  * @description Return only monitors whose name or URL contains this text, ignoring case. `%` and `_` have no special meaning. An empty text filters nothing.
                  * @example shop
                  */
-                search?: string;
+                search?: components["parameters"]["MonitorSearch"];
                 /**
                  * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires within `tls_warning_days`, pending ones, those that are up, and paused ones. Within each of these groups, and among equal names, the newest is first.
                  * @example worst_first
                  */
-                sort: "newest" | "name" | "worst_first";
+                sort: components["parameters"]["MonitorSort"];
             };
             header?: {
                 /**
@@ -3119,6 +3473,108 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStatistics: {
+        parameters: {
+            query: {
+                /**
+                 * @description The period before now: 24 hours, or 7, 30 or 90 days.
+                 * @example 7d
+                 */
+                window: "24h" | "7d" | "30d" | "90d";
+                /**
+                 * @description Return only monitors that have this status. `pending` and `paused` are extensions.
+                 * @example up
+                 */
+                status?: components["parameters"]["MonitorStatus"];
+                /**
+                 * @description Return only monitors of this type.
+                 * @example http
+                 */
+                type?: components["parameters"]["MonitorType"];
+                /**
+                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
+                 * @example 1
+                 */
+                page: components["parameters"]["Page"];
+                /**
+                 * @description The maximum number of monitors per page.
+                 * @example 20
+                 */
+                pageSize: number;
+                /**
+                 * @description Return only monitors that have this tag.
+                 * @example production
+                 */
+                tag?: components["parameters"]["MonitorTag"];
+                /**
+                 * @description Return only monitors that belong to this website.
+                 * @example 7
+                 */
+                website_id?: components["parameters"]["MonitorWebsite"];
+                /**
+                 * @description Return only monitors whose name or URL contains this text, ignoring case. `%` and `_` have no special meaning. An empty text filters nothing.
+                 * @example shop
+                 */
+                search?: components["parameters"]["MonitorSearch"];
+                /**
+                 * @description The order of the monitors: `newest` first, by `name`, or `worst_first`, which begins with those that are down, followed by those whose certificate expires within `tls_warning_days`, pending ones, those that are up, and paused ones. Within each of these groups, and among equal names, the newest is first.
+                 * @example worst_first
+                 */
+                sort: components["parameters"]["MonitorSort"];
+            };
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics of one page of your monitors. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsPage"];
+                };
+            };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3428,6 +3884,159 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IncidentPage"];
+                };
+            };
+            /** @description The list still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            404: components["responses"]["MonitorNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showStatistics: {
+        parameters: {
+            query: {
+                /**
+                 * @description The period before now: 24 hours, 7, 30 or 90 days, 6 calendar months or 1 calendar year.
+                 * @example 24h
+                 */
+                window: "24h" | "7d" | "30d" | "90d" | "6mo" | "1y";
+                /**
+                 * @description Return buckets of 5 minutes. Only with the window 24h; any other returns 422.
+                 * @example 5m
+                 */
+                resolution?: "5m";
+            };
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the monitor, as returned when it is created or listed.
+                 * @example 5
+                 */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics of the monitor. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsItem"];
+                };
+            };
+            /** @description The statistics still have an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedQuery"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            404: components["responses"]["MonitorNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChecks: {
+        parameters: {
+            query: {
+                /**
+                 * @description Return only checks that have succeeded (`up`) or failed (`down`).
+                 * @example down
+                 */
+                outcome?: "up" | "down";
+                /**
+                 * @description The page to return, starting at 1. A page after the last one is empty, not an error.
+                 * @example 1
+                 */
+                page: components["parameters"]["PageExtension"];
+                /**
+                 * @description The maximum number of checks per page.
+                 * @example 100
+                 */
+                pageSize: number;
+            };
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of the monitor, as returned when it is created or listed.
+                 * @example 5
+                 */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the checks. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckPage"];
                 };
             };
             /** @description The list still has an `ETag` listed in `If-None-Match`. */
@@ -3796,6 +4405,61 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            422: components["responses"]["InvalidInput"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showOverview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Return 304 without a body if the response would still have this `ETag`, or one of several, separated by commas. `*` matches any response.
+                 * @example "a4e624d686e03ed2"
+                 */
+                "If-None-Match"?: components["parameters"]["ListIfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewItem"];
+                };
+            };
+            /** @description The overview still has an `ETag` listed in `If-None-Match`. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MissingScope"];
+            406: components["responses"]["NotAcceptable"];
             422: components["responses"]["InvalidInput"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

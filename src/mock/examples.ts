@@ -6,19 +6,45 @@ type Item = Record<string, unknown>;
 
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** The names of fields that contain a time in the future. */
-const isInFuture = /(expires_at|until)$/;
+/** The names of fields that contain a time in the future, or the boundary of statistics or of one of their buckets. */
+const isNoEvent = /(expires_at|until)$|^(from|to)$/;
 
-/** Shifts all times in the examples by the same amount, so that the latest event happened just now. */
+/** Shifts all times in the examples by the same amount, so that the latest event happened just now. Statistics end now. */
 export function shiftTimesToNow(documents: object[], nowMs: number): object[] {
   let latestMs = 0;
   const text = JSON.stringify(documents, (key, value) => {
-    if (typeof value === 'string' && timestamp.test(value) && !isInFuture.test(key)) latestMs = Math.max(latestMs, Date.parse(value));
+    if (typeof value === 'string' && timestamp.test(value) && !isNoEvent.test(key)) latestMs = Math.max(latestMs, Date.parse(value));
     return value;
   });
-  return JSON.parse(text, (_, value) =>
-    typeof value === 'string' && timestamp.test(value) ? new Date(Date.parse(value) + nowMs - latestMs).toISOString() : value,
-  );
+  return JSON.parse(text, (_, value) => {
+    if (typeof value === 'string' && timestamp.test(value)) return timeOf(Date.parse(value) + nowMs - latestMs);
+    return Array.isArray(value?.buckets) ? endNow(value, nowMs) : value;
+  });
+}
+
+interface Period {
+  from: string;
+  to: string;
+}
+
+/** Moves statistics so that they end now. Their buckets are hours or days in UTC again, and the last one is the one that is running. */
+function endNow(statistics: Period & { buckets: Period[] }, nowMs: number) {
+  const endMs = Date.parse(statistics.to);
+  const buckets = statistics.buckets.map((bucket) => {
+    const startMs = Date.parse(bucket.from);
+    const lengthMs = Date.parse(bucket.to) - startMs;
+    const movedMs = startOfPeriod(nowMs, lengthMs) - startOfPeriod(endMs - startMs, lengthMs);
+    return { ...bucket, from: timeOf(movedMs), to: timeOf(movedMs + lengthMs) };
+  });
+  return { ...statistics, from: buckets[0]?.from, to: timeOf(startOfPeriod(nowMs, 1000)), buckets };
+}
+
+function startOfPeriod(ms: number, lengthMs: number): number {
+  return Math.floor(ms / lengthMs) * lengthMs;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** Returns a copy, because Prism modifies its input. Forbids additional properties, because Prism would generate some. */
@@ -36,7 +62,7 @@ const kindFields = ['type', 'provider_type'];
  * kind comes first, because a request also has defaults, which many examples share.
  */
 export function closestExample(examples: { key: string; value: unknown }[], input: AnyInput): string | undefined {
-  const sent = Object.entries({ ...(input.body as Item | undefined), ...input.path });
+  const sent = Object.entries({ ...input.query, ...(input.body as Item | undefined), ...input.path });
   const sharedValues = ({ value }: { value: unknown }) => {
     const { data } = value as { data?: Item };
     const shared = sent.filter(([name, given]) => data?.[name] === given).map(([name]) => name);

@@ -10,6 +10,7 @@ import { notificationHandlers } from './notifications/notifications.handlers.ts'
 import { type ProviderDeps, providerHandlers, providerRules } from './providers/providers.handlers.ts';
 import { type RotationDeps, rotateSecretHandlers } from './providers/rotate-secret.handlers.ts';
 import { type TestDeps, testProviderHandlers } from './providers/test-provider.handlers.ts';
+import { type StatisticsDeps, statisticsHandlers } from './statistics/statistics.handlers.ts';
 
 /** The operations under /api that are not about accounts. */
 type MonitoringOperations = Omit<
@@ -17,7 +18,7 @@ type MonitoringOperations = Omit<
   'listKeys' | 'createKey' | 'deleteKey' | 'createSession' | 'showSession' | 'deleteSession' | 'changePassword' | 'createUser'
 >;
 
-type MonitoringDeps = MonitorDeps & ProviderDeps & TestDeps & RotationDeps & HeartbeatDeps;
+type MonitoringDeps = MonitorDeps & ProviderDeps & TestDeps & RotationDeps & HeartbeatDeps & StatisticsDeps;
 
 export function monitoringHandlers(deps: MonitoringDeps): Handlers<MonitoringOperations, UserDatabase> {
   return {
@@ -25,6 +26,7 @@ export function monitoringHandlers(deps: MonitoringDeps): Handlers<MonitoringOpe
     ...bulkHandlers,
     ...heartbeatHandlers(deps),
     ...incidentHandlers,
+    ...statisticsHandlers(deps),
     ...providerHandlers(deps),
     ...testProviderHandlers(deps),
     ...rotateSecretHandlers(deps),

@@ -5,8 +5,8 @@ import { createOwner } from '../accounts/owner.ts';
 import { createApp } from '../app.ts';
 import { expiredRows } from '../auth/expired-rows.ts';
 import { type Config, forgetOwnerLogin } from '../config/config.ts';
+import { startBatchJobs } from '../db/batch-jobs.ts';
 import { databaseReadiness } from '../db/database.ts';
-import { startRetention } from '../db/retention.ts';
 import { chooseAddress } from '../http/port.ts';
 import { type HttpServer, listen } from '../http/server.ts';
 import { shareFairly } from '../limits/fair-database.ts';
@@ -48,7 +48,7 @@ export async function serve(initial: Config, { withEngine }: { withEngine: boole
     tracer,
     metricsSource,
   });
-  const stopExpiry = startRetention([expiredRows(database)], { intervalMs: expiryIntervalMs, log });
+  const stopExpiry = startBatchJobs([expiredRows(database)], { intervalMs: expiryIntervalMs, log });
   const engine = withEngine ? await startEngine({ config, database, secretKeys, log, metrics, tracer }) : undefined;
   const commandService = config.databaseUrl ? undefined : await startCommandService({ database: opened, secretKeys }, config, log);
   // Nothing is awaited between this and onShutdown: a signal must not end a process that has accepted requests.

@@ -79,6 +79,6 @@ test('deleting an expired key also deletes the expired keys that it created', as
 test('the service deletes 500 rows at a time, and learns how many were deleted', async () => {
   const { id } = await service.createUser();
   await service.database.asUser(id, (em) => em.execute(insertResponses, [id, 'expired', '25 hours', 700], 'run'));
-  const { deleteBatch } = expiredRows(service.database);
-  expect([await deleteBatch(), await deleteBatch(), await deleteBatch()]).toEqual([500, 200, 0]);
+  const { runBatch } = expiredRows(service.database);
+  expect([await runBatch(), await runBatch(), await runBatch()]).toEqual([500, 200, 0]);
 });

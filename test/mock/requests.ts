@@ -120,6 +120,23 @@ export const samples: Sample[] = [
   sample(200, 'acknowledgeIncident', 'POST /api/incidents/1/acknowledge'),
   sample(422, 'acknowledgeIncident', 'POST /api/incidents/first/acknowledge'),
 
+  // Statistics
+  sample(200, 'showStatistics', 'GET /api/monitors/1/statistics'),
+  sample(200, 'showStatistics', 'GET /api/monitors/1/statistics?window=24h&resolution=5m'),
+  sample(200, 'showStatistics', 'GET /api/monitors/1/statistics?window=1y'),
+  sample(304, 'showStatistics', 'GET /api/monitors/1/statistics?window=30d', { headers: { 'If-None-Match': '*' } }),
+  sample(422, 'showStatistics', 'GET /api/monitors/1/statistics?window=1h'),
+  sample(422, 'showStatistics', 'GET /api/monitors/1/statistics?resolution=1m'),
+  sample(200, 'listStatistics', 'GET /api/monitors/statistics?window=90d&status=up&sort=worst_first&pageSize=25'),
+  sample(422, 'listStatistics', 'GET /api/monitors/statistics?window=1y'),
+  sample(422, 'listStatistics', 'GET /api/monitors/statistics?pageSize=26'),
+  sample(405, '', 'DELETE /api/monitors/statistics'),
+  sample(200, 'showOverview', 'GET /api/statistics'),
+  sample(304, 'showOverview', 'GET /api/statistics', { headers: { 'If-None-Match': '*' } }),
+  sample(200, 'listChecks', 'GET /api/monitors/1/checks?outcome=down&pageSize=1000'),
+  sample(422, 'listChecks', 'GET /api/monitors/1/checks?outcome=pending'),
+  sample(422, 'listChecks', 'GET /api/monitors/1/checks?pageSize=1001'),
+
   // Providers and assignments
   sample(201, 'createProvider', 'POST /api/providers', { json: { provider_type: 'email', recipient_email: 'ops@example.com' } }),
   sample(422, 'createProvider', 'POST /api/providers', { json: { provider_type: 'pigeon' } }),

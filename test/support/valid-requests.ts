@@ -65,6 +65,10 @@ const builders: Record<OperationId, RequestBuilder> = {
   listIncidents: forMonitor,
   listAllIncidents: () => ({}),
   acknowledgeIncident: async (sender) => ({ parameters: { id: await createIncident(sender) } }),
+  showStatistics: forMonitor,
+  listStatistics: () => ({}),
+  showOverview: () => ({}),
+  listChecks: forMonitor,
   listNotifications: forMonitor,
   addNotification: async (sender, example) => ({
     parameters: { id: await createMonitor(sender) },

@@ -1,11 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
+import { selectNow } from '../../db/select-now.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { CheckResult } from '../checks/check.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
+import { observeCheck } from '../statistics/observation.ts';
+import { appendChecks } from '../statistics/record-checks.ts';
 import { wakeDispatcher } from '../wake.ts';
-import type { CheckHourEntity } from './check-hour.entity.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
 import { needsTlsWarning, queueTlsRenewals, queueTlsWarnings, replacedExpiry } from './record-tls-warnings.ts';
@@ -35,11 +37,11 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
     const { kind, state } = transition(claim.state, result, claim.rules);
     return {
       id: claim.id,
+      user_id: claim.userId,
       token: claim.token,
       kind,
       status: state.status,
       failures: state.failures,
-      up: result.up,
       ms: result.responseTimeMs === undefined ? null : Math.max(1, Math.ceil(result.responseTimeMs)),
       cause: result.up ? null : result.cause.slice(0, 1000).toWellFormed(), // A cut character would make the JSON below invalid.
       code: result.up ? null : result.statusCode,
@@ -48,11 +50,20 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
       warning_days: result.certificate?.warningDays,
     };
   });
-  const [updated] = await query(updateMonitors({ results: JSON.stringify(rows) }));
+  const [updated, [clock]] = await query(updateMonitors({ results: JSON.stringify(rows) }), selectNow({}));
   // Compared by token, because a monitor can have two results here, one of them too late to be accepted.
   const tokens = new Set(updated.map(({ token }) => token));
-  const accepted = rows.filter(({ token }) => tokens.has(token)).map(({ id, up, ms }) => ({ id, up, ms: up ? ms : null }));
-  if (accepted.length > 0) await query(updateCheckHours({ checks: JSON.stringify(accepted) }));
+  const accepted = rows.filter(({ token }) => tokens.has(token));
+  await appendChecks(
+    query,
+    accepted.map(({ id, user_id, ms, cause, code, age_ms }) => ({
+      userId: user_id,
+      monitorId: id,
+      checkedAtMs: Math.round(clock?.ms ?? 0) - age_ms,
+      responseTimeMs: ms ?? undefined,
+      failure: cause === null ? undefined : { cause, statusCode: code },
+    })),
+  );
   const idsOf = (kind: Transition['kind']) => updated.filter((row) => row.kind === kind).map(({ id }) => id);
   const warned = updated.filter(({ needsWarning }) => needsWarning).map(({ id }) => id);
   const replaced = new Map(updated.flatMap(({ id, replacedExpiry: expiry }) => (expiry ? [[id, expiry]] : [])));
@@ -65,7 +76,7 @@ export async function recordResults(query: Query, completed: CompletedCheck[], n
   return { accepted: tokens.size, hasAlerts: alerts > 0 };
 }
 
-const db = tables<typeof MonitorEntity | typeof CheckHourEntity>();
+const db = tables<typeof MonitorEntity>();
 const confirmSeconds = sql.lit(5);
 
 const checkedAt = sql<Date>`app_now() - r.age_ms * interval '1 millisecond'`;
@@ -82,6 +93,13 @@ const nextCheckAt = sql`case when m.grace_seconds is not null
 /** The last success. Of a monitor that is pending none is known: an earlier one may be that of another target. */
 export const lastGood = <Value>(ofThis: RawBuilder<Value>, before: RawBuilder<Value>) =>
   sql<Value | null>`case when r.cause is null then ${ofThis} when m.status <> 'pending' then ${before} end`;
+
+/** Statistics of earlier hours change if an incident began in one of them, or if the clock was moved back. */
+const restateFrom = sql<Date>`case when r.kind = 'opened' and m.first_failed_at < date_trunc('hour', app_now(), 'UTC')
+    then least(m.restate_from, date_trunc('hour', m.first_failed_at, 'UTC'))
+  when m.last_checked_at > ${checkedAt} then least(m.restate_from, date_trunc('hour', ${checkedAt}, 'UTC')) else m.restate_from end`;
+
+const observed = observeCheck(checkedAt, sql<boolean>`(r.status = 'down')`);
 
 const updateMonitors = prepare((given: { results: string }) =>
   db
@@ -115,6 +133,8 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_status_code: sql`case when r.failures = 0 then null when r.failures = 1 then r.code else m.first_status_code end`,
       last_good_at: lastGood(lastCheckedAt, sql<Date | null>`m.last_good_at`),
       last_good_ms: lastGood(sql<number | null>`r.ms`, sql<number | null>`m.last_good_ms`),
+      ...observed,
+      restate_from: restateFrom,
       next_check_at: sql`case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end`,
     })
     .whereRef('m.id', '=', 'r.id')
@@ -122,32 +142,4 @@ const updateMonitors = prepare((given: { results: string }) =>
     .where('m.is_active', '=', sql.lit(true))
     .returning(['m.id', 'r.token', 'r.kind', needsTlsWarning(sql`r.warning_days`).as('needsWarning')])
     .returning(replacedExpiry.as('replacedExpiry')),
-);
-
-/** Counts all checks, and the response times of the successful ones. */
-export const updateCheckHours = prepare((given: { checks: string }) =>
-  db
-    .insertInto('check_hours')
-    .columns(['user_id', 'monitor_id', 'hour', 'checks', 'failures', 'total_ms', 'min_ms', 'max_ms'])
-    .expression(
-      db
-        .selectFrom(jsonRows(given.checks, 'r', { id: 'bigint', up: 'boolean', ms: 'integer' }))
-        .innerJoin('monitors as m', 'm.id', 'r.id')
-        .select(['m.user_id', 'm.id', sql<Date>`date_trunc('hour', app_now())`.as('hour'), sql.lit(1).as('checks')])
-        .select([
-          sql<number>`case when r.up then 0 else 1 end`.as('failures'),
-          sql<number>`coalesce(r.ms, 0)`.as('total_ms'),
-          'r.ms as min_ms',
-          'r.ms as max_ms',
-        ]),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['user_id', 'monitor_id', 'hour']).doUpdateSet({
-        checks: sql`check_hours.checks + 1`,
-        failures: sql`check_hours.failures + excluded.failures`,
-        total_ms: sql`check_hours.total_ms + excluded.total_ms`,
-        min_ms: sql`least(check_hours.min_ms, excluded.min_ms)`,
-        max_ms: sql`greatest(check_hours.max_ms, excluded.max_ms)`,
-      }),
-    ),
 );

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type SelectQueryBuilder, sql } from 'kysely';
+import type { BatchJob } from '../../db/batch-jobs.ts';
 import type { Database } from '../../db/database.ts';
-import type { Deletion } from '../../db/retention.ts';
 import { prepare, type Statement } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { AlertEntity } from '../alerts/alert.entity.ts';
@@ -9,7 +9,7 @@ import { firstReminders } from '../alerts/delivered.ts';
 import type { MessageCountEntity } from '../alerts/message-count.entity.ts';
 import type { IncidentEntity } from '../incidents/incident.entity.ts';
 import type { ProviderEntity } from '../providers/provider.entity.ts';
-import type { CheckHourEntity } from './check-hour.entity.ts';
+import { emptyExpiredSlots } from '../statistics/expired-slots.ts';
 
 /** The API lists the incidents of a year, so they are stored for at least 400 days, regardless of RETENTION_DAYS. */
 const minIncidentDays = 400;
@@ -26,18 +26,8 @@ interface Age {
   days: number;
 }
 
-const db = tables<
-  typeof CheckHourEntity | typeof AlertEntity | typeof IncidentEntity | typeof MessageCountEntity | typeof ProviderEntity
->();
+const db = tables<typeof AlertEntity | typeof IncidentEntity | typeof MessageCountEntity | typeof ProviderEntity>();
 const daysAgo = (days: number) => sql<Date>`app_now() - ${days}::integer * interval '1 day'`;
-
-const deleteCheckHours = prepare(({ days }: Age) => {
-  const old = db.selectFrom('check_hours').select(['user_id', 'monitor_id', 'hour']).where('hour', '<', daysAgo(days)).limit(batchSize);
-  return db
-    .deleteFrom('check_hours')
-    .where(({ eb, refTuple }) => eb(refTuple('user_id', 'monitor_id', 'hour'), 'in', old.$asTuple('user_id', 'monitor_id', 'hour')))
-    .returning('user_id');
-});
 
 /**
  * What was said first about an open incident is needed until it is resolved, and what was said about a certificate until it is replaced,
@@ -105,17 +95,17 @@ const deleteMessageCounts = prepare(({ days }: Age) => {
 });
 
 /** The deletions of old statistics, alerts, incidents and message counts. */
-export function monitoringDeletions(database: Database, retentionDays: number): Deletion[] {
-  const deletion = (rows: string, statement: Statement): Deletion => ({
-    rows,
-    deleteBatch: async () => (await database.engineTransaction((query) => query(statement)))[0].length,
+export function monitoringDeletions(database: Database, retentionDays: number): BatchJob[] {
+  const deletion = (name: string, statement: Statement): BatchJob => ({
+    name,
+    runBatch: async () => (await database.engineTransaction((query) => query(statement)))[0].length,
   });
   return [
-    deletion('old statistics', deleteCheckHours({ days: retentionDays })),
-    deletion('old alerts', deleteAlerts({ days: Math.min(retentionDays, maxAlertDays) })),
-    { rows: 'alerts of busy providers', deleteBatch: deletionOfExcess(database) },
-    deletion('old incidents', deleteIncidents({ days: Math.max(retentionDays, minIncidentDays) })),
-    deletion('old message counts', deleteMessageCounts({ days: messageCountDays })),
+    emptyExpiredSlots(database, retentionDays),
+    deletion('Deleting old alerts', deleteAlerts({ days: Math.min(retentionDays, maxAlertDays) })),
+    { name: 'Deleting alerts of busy providers', runBatch: deletionOfExcess(database) },
+    deletion('Deleting old incidents', deleteIncidents({ days: Math.max(retentionDays, minIncidentDays) })),
+    deletion('Deleting old message counts', deleteMessageCounts({ days: messageCountDays })),
   ];
 }
 

@@ -12,6 +12,12 @@ export function nextTurn(seconds: RawBuilder<unknown>): RawBuilder<Date> {
   return sql<Date>`to_timestamp((floor((extract(epoch from app_now()) - ${phase}) / ${seconds}) + 1) * ${seconds} + ${phase})`;
 }
 
+/** When the next result of monitor `m` is expected after one at this time. A passive one that is down waits for any length of time. */
+export function endOfPeriod(checkedAt: RawBuilder<Date>, isDown: RawBuilder<boolean>): RawBuilder<Date> {
+  return sql<Date>`case when m.grace_seconds is null then ${checkedAt} + case when ${isDown} then ${atMostAMinute} else m.interval_seconds end * interval '1 second'
+    when ${isDown} then 'infinity' else ${checkedAt} + (m.interval_seconds + m.grace_seconds) * interval '1 second' end`;
+}
+
 /** How long a passive monitor `m` waits for the next result, from now on. */
 export const nextPeriod = sql<Date>`app_now() + (m.interval_seconds + m.grace_seconds) * interval '1 second'`;
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { SecretCipher } from '../../auth/secret-cipher.ts';
 import type { Config } from '../../config/config.ts';
+import { startBatchJobs } from '../../db/batch-jobs.ts';
 import type { Database } from '../../db/database.ts';
-import { startRetention } from '../../db/retention.ts';
 import { parseRanges } from '../../net/addresses.ts';
 import { findPing, Pinger } from '../../net/ping.ts';
 import type { Net } from '../../net/resolve.ts';
@@ -10,11 +10,14 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracing.ts';
 import { Dispatcher } from '../alerts/dispatcher.ts';
 import { createChannels } from '../channels/registry.ts';
+import { purgeDeletedMonitors } from '../statistics/purge.ts';
+import { rollUp } from '../statistics/roll-up.ts';
 import { listenForWork } from '../wake.ts';
 import { Engine } from './engine.ts';
 import { monitoringDeletions } from './retention.ts';
 
 const retentionIntervalMs = 60 * 60 * 1000;
+const statisticsIntervalMs = 60 * 1000;
 
 interface StartEngineDeps {
   config: Pick<Config, 'netAllow' | 'connectivityCheck' | 'delivery' | 'retentionDays'>;
@@ -27,7 +30,7 @@ interface StartEngineDeps {
   net?: Net;
 }
 
-/** Starts everything that runs in the background: checks, alerts and retention. */
+/** Starts everything that runs in the background: checks, alerts, statistics and retention. */
 export async function startEngine(deps: StartEngineDeps) {
   const { config, database, secretKeys, log, metrics, tracer, net = { allow: parseRanges(config.netAllow) } } = deps;
   let couldPing = true;
@@ -60,7 +63,8 @@ export async function startEngine(deps: StartEngineDeps) {
   await listenForWork(database, { engine, dispatcher });
   engine.start();
   dispatcher.start();
-  const stopRetention = startRetention(monitoringDeletions(database, config.retentionDays), { intervalMs: retentionIntervalMs, log });
+  const stopStatistics = startBatchJobs([rollUp(database), purgeDeletedMonitors(database)], { intervalMs: statisticsIntervalMs, log });
+  const stopRetention = startBatchJobs(monitoringDeletions(database, config.retentionDays), { intervalMs: retentionIntervalMs, log });
   return {
     /** Returns which loop does not turn any more, or undefined if all do. */
     stalled(): string | undefined {
@@ -68,7 +72,7 @@ export async function startEngine(deps: StartEngineDeps) {
       return dispatcher.isAlive ? undefined : 'the loop that sends alerts does not turn';
     },
     async stop() {
-      for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop(), stopRetention()])) {
+      for (const stopped of await Promise.allSettled([engine.stop(), dispatcher.stop(), stopStatistics(), stopRetention()])) {
         if (stopped.status === 'rejected')
           log.warn({ err: stopped.reason }, 'Unfinished work could not be released; it continues when its leases expire');
       }

@@ -1,13 +1,16 @@
 import { sql } from 'kysely';
 import { jsonRows } from '../../db/json-rows.ts';
+import { selectNow } from '../../db/select-now.ts';
 import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { CheckResult } from '../checks/check.ts';
-import { lastGood, updateCheckHours } from '../engine/record.ts';
+import { lastGood } from '../engine/record.ts';
 import { openIncidents, resolveIncidents } from '../engine/record-incidents.ts';
 import { endOfMaintenance, nextPeriod } from '../engine/schedule.ts';
 import { type CheckState, type Transition, transition } from '../engine/transition.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
+import { observeCheck } from '../statistics/observation.ts';
+import { appendChecks } from '../statistics/record-checks.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
 
@@ -27,7 +30,14 @@ const db = tables<typeof MonitorEntity>();
 const lockMonitors = prepare((given: { hashes: string[] }) =>
   db
     .selectFrom('monitors as m')
-    .select(['m.id', sql<string>`m.settings -> 'token' ->> 'hash'`.as('hash'), 'm.status', 'm.failures', 'm.is_active as isActive'])
+    .select([
+      'm.id',
+      'm.user_id as userId',
+      sql<string>`m.settings -> 'token' ->> 'hash'`.as('hash'),
+      'm.status',
+      'm.failures',
+      'm.is_active as isActive',
+    ])
     .select(sql<boolean>`coalesce(m.maintenance_until > app_now(), false)`.as('isInMaintenance'))
     .where('m.grace_seconds', 'is not', null)
     .where(sql<boolean>`m.settings -> 'token' ->> 'hash' = any (${given.hashes}::text[])`)
@@ -35,6 +45,8 @@ const lockMonitors = prepare((given: { hashes: string[] }) =>
     .orderBy('m.id')
     .forUpdate(),
 );
+
+const observed = observeCheck(sql<Date>`app_now()`, sql<boolean>`(r.status = 'down')`);
 
 const updateMonitors = prepare((given: { results: string }) =>
   db
@@ -53,6 +65,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       first_status_code: null,
       last_good_at: lastGood(sql<Date>`app_now()`, sql<Date>`m.last_good_at`),
       last_good_ms: null,
+      ...observed,
       next_check_at: sql`case when r.status = 'down' then ${endOfMaintenance} else ${nextPeriod} end`,
     })
     .whereRef('m.id', '=', 'r.id')
@@ -68,15 +81,26 @@ export async function recordHeartbeats(query: Query, heartbeats: Heartbeat[]): P
   const [monitors] = await query(lockMonitors({ hashes: [...succeeded.keys()] }));
   const rows = monitors
     .filter(({ isActive }) => isActive)
-    .map(({ id, hash, status, failures, isInMaintenance }) => {
+    .map(({ id, userId, hash, status, failures, isInMaintenance }) => {
       const result = resultOf(succeeded.get(hash) ?? true);
       // A monitor that is active is not paused.
       const before = { status, failures } as CheckState;
       const { kind, state } = transition(before, result, { confirmations: 0, isInMaintenance });
-      return { id, kind, ...state, up: result.up, cause: result.up ? null : result.cause };
+      return { id, userId, kind, ...state, cause: result.up ? null : result.cause };
     });
   if (rows.length > 0) {
-    await query(updateMonitors({ results: JSON.stringify(rows) }), updateCheckHours({ checks: JSON.stringify(rows) }));
+    const [, [clock]] = await query(updateMonitors({ results: JSON.stringify(rows) }), selectNow({}));
+    const checkedAtMs = Math.round(clock?.ms ?? 0);
+    await appendChecks(
+      query,
+      rows.map(({ id, userId, cause }) => ({
+        userId,
+        monitorId: id,
+        checkedAtMs,
+        responseTimeMs: undefined,
+        failure: cause === null ? undefined : { cause, statusCode: null },
+      })),
+    );
     const idsOf = (kind: Transition['kind']) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
     const alerts = (await openIncidents(query, idsOf('opened'))) + (await resolveIncidents(query, idsOf('resolved')));
     if (alerts > 0) await query(wakeDispatcher({}));

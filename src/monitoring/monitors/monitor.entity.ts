@@ -56,6 +56,12 @@ export const MonitorEntity = defineEntity({
     /** The last success, unless the monitor was reset since. */
     lastGoodAt: p.datetime(3).nullable().lazy(),
     lastGoodMs: p.integer().nullable().lazy(),
+    /** When the monitor is observed: see statistics/observation.ts. The last one is a multirange. */
+    observedSince: p.datetime(3).nullable().lazy(),
+    observedUntil: p.datetime(3).nullable().lazy(),
+    observedBefore: p.text().columnType('tstzmultirange').nullable().lazy(),
+    /** From this hour on, statistics must be rolled up again. */
+    restateFrom: p.datetime(0).nullable().lazy(),
     /** What a search compares. */
     searchedName: p.text().generated('lower(friendly_name)').default('').lazy(),
     searchedUrl: p.text().generated('lower(url)').nullable().lazy(),

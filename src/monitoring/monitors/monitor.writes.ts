@@ -3,6 +3,7 @@ import { hasVersion, newVersion, setGiven, type WriteCondition } from '../../db/
 import { isGiven, prepare, type Query, type Statement } from '../../db/statement.ts';
 import { insertInto, tables, updateTable } from '../../db/tables.ts';
 import { deleteAndQueueEnds, lockAlertsOf } from '../alerts/ends.ts';
+import { observeChange } from '../statistics/observation.ts';
 import { type Monitor, MonitorEntity } from './monitor.entity.ts';
 
 /** The columns that users can change, and those that follow from them. */
@@ -163,8 +164,18 @@ function effects(changed: Changed, { isOtherTarget, isOtherServer, isOtherCheck,
     - interval_seconds - coalesce(grace_seconds, 0))`;
   // A passive monitor still waits since its last heartbeat. A shorter period begins now, so that it is not over at once.
   const endOfPeriod = sql<Date>`greatest(${due} + ${addedSeconds} * interval '1 second', least(${due}, ${firstCheck}))`;
+  const nextCheckAt = sql<Date>`case when ${waits} then ${endOfWait} when not ${losesClaim} then next_check_at
+    when not ${changed.is_active} then null when ${isReset} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck} else ${endOfPeriod} end`;
   return {
     ...newVersion,
+    ...observeChange({
+      isReset,
+      wasInMaintenance,
+      willBeInMaintenance,
+      maintenanceUntil: sql`${changed.maintenance_until}`,
+    }),
+    // A passive monitor is observed until the end of its period.
+    observed_until: sql<Date>`case when ${isOtherPeriod} and grace_seconds is not null and not ${waits} then ${nextCheckAt} else observed_until end`,
     status: sql<'pending' | 'paused'>`case when ${isReset} then ${statusAfterReset(changed.is_active)} else status end`,
     last_checked_at: sql<Date>`case when ${isOtherTarget} then null else last_checked_at end`,
     last_response_time_ms: sql<number>`case when ${isOtherTarget} then null else last_response_time_ms end`,
@@ -175,8 +186,7 @@ function effects(changed: Changed, { isOtherTarget, isOtherServer, isOtherCheck,
     tls_warned_expiry: sql<Date>`case when ${isOtherServer} then null else tls_warned_expiry end`,
     tls_warned_at: sql<Date>`case when ${isOtherServer} then null else tls_warned_at end`,
     state_version: sql<number>`case when ${isReset} then state_version + 1 else state_version end`,
-    next_check_at: sql<Date>`case when ${waits} then ${endOfWait} when not ${losesClaim} then next_check_at
-      when not ${changed.is_active} then null when ${isReset} or ${isOtherPeriod} and grace_seconds is null then ${firstCheck} else ${endOfPeriod} end`,
+    next_check_at: nextCheckAt,
     claim_token: sql<number>`case when ${losesClaim} then null else claim_token end`,
   };
 }

@@ -84,6 +84,26 @@ export async function addIncidentOf({ environment, user }: Draft, monitorId: num
   return Number(incident?.id);
 }
 
+interface AddedCheck {
+  secondsAgo: number;
+  up: boolean;
+  ms?: number;
+  statusCode?: number;
+  cause?: string;
+}
+
+/** Adds checks of the monitor, as if they had been made at these times, to its history. */
+export async function addChecks(_draft: Draft, _monitorId: number, _outcomes: AddedCheck[]): Promise<void> {
+  throw new Error('not written yet');
+}
+
+/** A successful check in each of this many periods before now, and two that failed when `addIncident` begins its incident. */
+export function checksInEachPeriod(count: number, seconds: number): AddedCheck[] {
+  const successes = Array.from({ length: count }, (_, number) => ({ secondsAgo: number * seconds, up: true, ms: 180 }));
+  const failures = [3595, 3590].map((secondsAgo) => ({ secondsAgo, up: false, ms: 97, statusCode: 503, cause: 'HTTP 503' }));
+  return [...successes, ...failures].toSorted((one, other) => other.secondsAgo - one.secondsAgo);
+}
+
 interface AddedDelivery {
   providerId: number;
   kind: 'test' | 'monitor.down' | 'monitor.recovered';

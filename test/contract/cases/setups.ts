@@ -1,6 +1,7 @@
 // Setups that cause each response that the contract names, without mocks: they use a key without the scope, another user, a
 // limit that is reached, or a service whose database fails. A setup is looked up by "<operation> <example>", then by "<example>". Responses without an example
 // are looked up by their status. A setup changes the valid request that it is given.
+import type { components } from '../../../generated/types/monitoring.ts';
 import { generateKey } from '../../../src/auth/api-key.ts';
 import { allScopes } from '../../../src/auth/scopes.ts';
 import { holdRequest } from '../../support/held-request.ts';
@@ -19,10 +20,12 @@ import {
 import { scripts } from '../../support/web-server.ts';
 import { authorization, send } from './draft.ts';
 import {
+  addChecks,
   addDelivery,
   addIncident,
   addIncidentOf,
   changes,
+  checksInEachPeriod,
   inDays,
   replaceScript,
   type Setup,
@@ -96,6 +99,51 @@ export const setups: Record<string, Setup> = {
     draft.request.query = { status: 'open' };
     for (const duration of [null, '8 minutes']) await addIncidentOf(draft, await createMonitor(draft), duration);
   },
+  // In these, the examples of the parameters would ask for other windows, buckets, monitors or checks.
+  'showStatistics last_24_hours': async (draft) => {
+    draft.request.query = {};
+    await addChecks(draft, Number(draft.request.parameters.id), checksInEachPeriod(24, 3600));
+    await addIncident(draft, '8 minutes');
+  },
+  'showStatistics bad_day': async (draft) => {
+    draft.request.query = { window: '30d' };
+    await addChecks(draft, Number(draft.request.parameters.id), checksInEachPeriod(30, 24 * 3600));
+    await addIncident(draft, '8 minutes');
+  },
+  'showStatistics not_checked_yet': (draft) => {
+    draft.request.query = {};
+  },
+  'listStatistics two_monitors': async (draft) => {
+    draft.request.query = {};
+    for (const duration of [null, '8 minutes']) {
+      const id = await createMonitor(draft);
+      await addChecks(draft, id, checksInEachPeriod(24, 3600));
+      await addIncidentOf(draft, id, duration);
+    }
+  },
+  'showOverview some_down': async (draft) => {
+    const ids: number[] = [];
+    for (let count = 0; count < 4; count++) ids.push(await createMonitor(draft));
+    for (const id of ids) await addChecks(draft, id, checksInEachPeriod(24, 3600));
+    const [down] = ids;
+    await addIncidentOf(draft, Number(down), null);
+    await draft.service.database.asUser(draft.user.id, (em) =>
+      em.execute(`update monitors set status = case when id = ? then 'down' else 'up' end`, [down], 'run'),
+    );
+  },
+  'listChecks outage': async (draft) => {
+    draft.request.query = {};
+    const listed = (draft.responseExample?.value.data ?? []) as components['schemas']['Check'][];
+    const newestMs = Date.parse(listed[0]?.checked_at ?? '');
+    const checks = listed.map(({ checked_at, outcome, response_time_ms, status_code, cause }) => ({
+      secondsAgo: (newestMs - Date.parse(checked_at)) / 1000,
+      up: outcome === 'up',
+      ...(response_time_ms !== null && { ms: response_time_ms }),
+      ...(status_code !== null && { statusCode: status_code }),
+      ...(cause !== null && { cause }),
+    }));
+    await addChecks(draft, Number(draft.request.parameters.id), checks.toReversed());
+  },
   'listDeliveries log': async (draft) => {
     draft.request.query = {}; // The example of the parameter would leave out what was sent.
     const providerId = Number(draft.request.parameters.id);
@@ -126,6 +174,8 @@ export const setups: Record<string, Setup> = {
 
   // 304
   '304': sendIfNoneMatch,
+  // The statistics of two requests can differ, because they end when they are returned.
+  'showStatistics 304': withHeader('If-None-Match', '*'),
   // With a key, the first request would change when the key was last used, and so the list.
   'listKeys 304': async (draft) => {
     draft.owner = draft.user = await draft.service.createUser(password);

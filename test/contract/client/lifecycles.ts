@@ -6,6 +6,7 @@ import {
   NotificationsApi,
   type ProviderCreate,
   ProvidersApi,
+  StatisticsApi,
   WebsitesApi,
 } from '../../../generated/client/src/index.ts';
 
@@ -44,6 +45,11 @@ export async function monitorLifecycle(configuration: Configuration, provider: P
   const listed = await monitors.listMonitors({ pageSize: 50 });
   const incidents = await new IncidentsApi(configuration).listIncidents({ id, window: '30d' });
   const allIncidents = await new IncidentsApi(configuration).listAllIncidents({ status: 'open', window: '1y' });
+  const statistics = new StatisticsApi(configuration);
+  const { data: ofMonitor } = await statistics.showStatistics({ id, resolution: '5m' });
+  const ofAll = await statistics.listStatistics({ window: '7d', sort: 'worst_first', pageSize: 25 });
+  const { data: overview } = await statistics.showOverview();
+  const checks = await statistics.listChecks({ id, outcome: 'down', pageSize: 1000 });
   const { data: checked } = await monitors.checkMonitor({ id });
   // Null is a value that can be expected.
   const { data: strict } = await monitors.updateMonitor({ id, body: { http: { json: { pointer: '/error', equals: null } } } });
@@ -60,6 +66,7 @@ export async function monitorLifecycle(configuration: Configuration, provider: P
     listed,
     incidents,
     allIncidents,
+    statistics: { ofMonitor, ofAll, overview, checks },
     checked,
     strict,
     updated,

@@ -624,7 +624,7 @@ describe('reminders', () => {
       [user.id],
     );
     await pass(40 * 24 * 60);
-    for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+    for (const { runBatch } of monitoringDeletions(service.database, 35)) await runBatch();
     expect(await kinds()).toEqual(['monitor.down sent', ...Array(50).fill('monitor.reminder sent')]);
     start();
     await expect.poll(kinds, { timeout: 15_000 }).toHaveLength(52);

@@ -60,7 +60,7 @@ test('keeps an incident that is open for 500 days, or was resolved yesterday aft
       [user.id, id],
     ),
   );
-  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  for (const { runBatch } of monitoringDeletions(service.database, 35)) await runBatch();
   const kept = await service.database.asUser(user.id, (em) =>
     em.execute<{ cause: string }[]>('select cause from incidents order by cause'),
   );
@@ -91,7 +91,7 @@ test.each([
         [days, days, days, days, user.id, monitor.id, provider.id],
       ),
     );
-    for (const { deleteBatch } of monitoringDeletions(service.database, retentionDays)) await deleteBatch();
+    for (const { runBatch } of monitoringDeletions(service.database, retentionDays)) await runBatch();
     const kept = await service.database.asUser(user.id, (em) =>
       em.execute<{ name: string }[]>(`select ${alertName} as name from alerts order by 1`),
     );
@@ -112,7 +112,7 @@ test('keeps a warning about a certificate until 30 days after its expiry', async
       'run',
     ),
   );
-  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  for (const { runBatch } of monitoringDeletions(service.database, 35)) await runBatch();
   const kept = await service.database.asUser(user.id, (em) =>
     em.execute<{ days: number }[]>(
       `select round(extract(epoch from app_now() - (payload #>> '{data,monitor,tls_expires_at}')::timestamptz) / 86400)::int as days from alerts order by 1`,
@@ -142,7 +142,7 @@ test('keeps the newest 10,000 alerts of a provider, those that wait, and what wa
     await insert(busy.id, 1, 'open', { status: 'sent', incident: Number(incident?.id) });
     await insert(busy.id, 10_000, 'new', { status: 'suppressed' });
   });
-  for (const { deleteBatch } of monitoringDeletions(service.database, 35)) await deleteBatch();
+  for (const { runBatch } of monitoringDeletions(service.database, 35)) await runBatch();
   const kept = await service.database.asUser(user.id, (em) =>
     em.execute(`select ${alertName} as name, count(*)::int as count from alerts group by 1 order by 1`),
   );

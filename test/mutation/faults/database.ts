@@ -263,17 +263,17 @@ export const databaseFaults: Fault[] = [
       replace: "openSync(temporary, 'w', 0o644)",
     },
   ]),
-  ...faultsIn({ file: 'src/db/retention.ts', tests: ['test/db/retention.test.ts'] }, [
+  ...faultsIn({ file: 'src/db/batch-jobs.ts', tests: ['test/db/batch-jobs.test.ts'] }, [
     { title: 'expired rows are deleted only once after the start', find: '      await pause(intervalMs);\n', replace: '      return;\n' },
     {
-      title: 'one failed deletion ends all others',
+      title: 'one failed job ends all others',
       find: '    } catch (error) {\n      if (!(error',
       replace: '    } catch (error) {\n      stopping.abort();\n      if (!(error',
     },
     {
       title: 'only one batch is deleted',
-      find: 'while (!signal.aborted && (await deleteBatch()) > 0) await pause(pauseMs);',
-      replace: 'await deleteBatch();',
+      find: 'while (!signal.aborted && (await runBatch()) > 0) await pause(pauseMs);',
+      replace: 'await runBatch();',
     },
   ]),
   ...faultsIn({ file: 'src/auth/expired-rows.ts', tests: ['test/db/expiry.test.ts'] }, [

@@ -599,12 +599,12 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'old incidents are never deleted',
-      find: "deletion('old incidents', deleteIncidents(",
-      replace: "deletion('old incidents', deleteAlerts(",
+      find: "deletion('Deleting old incidents', deleteIncidents(",
+      replace: "deletion('Deleting old incidents', deleteAlerts(",
     },
     {
       title: 'the log of a busy provider grows without a bound',
-      find: "    { rows: 'alerts of busy providers', deleteBatch: deletionOfExcess(database) },\n",
+      find: "    { name: 'Deleting alerts of busy providers', runBatch: deletionOfExcess(database) },\n",
       replace: '',
       tests: ['test/monitoring/engine/retention.test.ts > newest 10,000'],
     },
@@ -618,8 +618,8 @@ export const engineFaults: Fault[] = [
   ...faultsIn({ file: 'src/monitoring/engine/start-engine.ts', tests: ['test/monitoring/engine/start-engine.test.ts'] }, [
     {
       title: 'the service never deletes old statistics, alerts and incidents',
-      find: 'startRetention(monitoringDeletions(database, config.retentionDays)',
-      replace: 'startRetention([]',
+      find: 'startBatchJobs(monitoringDeletions(database, config.retentionDays)',
+      replace: 'startBatchJobs([]',
     },
     {
       title: 'every search for a program that can ping is logged',

@@ -93,8 +93,8 @@ export const operationFaults: Fault[] = [
   ...faultsIn({ file: 'src/runtime/serve.ts', tests: ['test/runtime/serve-postgres.test.ts > expired responses'] }, [
     {
       title: 'the service never deletes expired sessions and stored responses',
-      find: 'startRetention([expiredRows(database)]',
-      replace: 'startRetention([]',
+      find: 'startBatchJobs([expiredRows(database)]',
+      replace: 'startBatchJobs([]',
     },
     {
       title: 'the key of the owner is printed although the operator has set it',

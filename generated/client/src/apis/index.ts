@@ -9,5 +9,6 @@ export * from './MonitorsApi.js';
 export * from './NotificationsApi.js';
 export * from './ProvidersApi.js';
 export * from './SessionApi.js';
+export * from './StatisticsApi.js';
 export * from './UsersApi.js';
 export * from './WebsitesApi.js';

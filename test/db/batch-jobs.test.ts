@@ -1,15 +1,15 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Deletion, startRetention } from '../../src/db/retention.ts';
+import { type BatchJob, startBatchJobs } from '../../src/db/batch-jobs.ts';
 
 const hourMs = 3_600_000;
 
 /** Rows of which a batch deletes up to 2. */
 function createDeletion(rows: string, left: number) {
   const batches: number[] = [];
-  const deletion: Deletion = {
-    rows,
-    async deleteBatch() {
+  const deletion: BatchJob = {
+    name: `Deleting ${rows}`,
+    async runBatch() {
       const deleted = Math.min(2, left);
       left -= deleted;
       batches.push(deleted);
@@ -19,10 +19,10 @@ function createDeletion(rows: string, left: number) {
   return { deletion, batches };
 }
 
-function start(deletions: Deletion[], intervalMs = hourMs) {
+function start(deletions: BatchJob[], intervalMs = hourMs) {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
-  const stop = startRetention(deletions, { intervalMs, log });
+  const stop = startBatchJobs(deletions, { intervalMs, log });
   onTestFinished(stop);
   return { stop, lines };
 }
@@ -41,7 +41,7 @@ test('runs again after the interval', async () => {
 });
 
 test('logs a failed deletion and continues with the others', async () => {
-  const failing: Deletion = { rows: 'old alerts', deleteBatch: () => Promise.reject(new Error('injected')) };
+  const failing: BatchJob = { name: 'Deleting old alerts', runBatch: () => Promise.reject(new Error('injected')) };
   const { deletion, batches } = createDeletion('b', 0);
   const { lines } = start([failing, deletion]);
   await expect.poll(() => batches).toEqual([0]);
@@ -53,8 +53,8 @@ test('stops after the current batch', async () => {
   let batches = 0;
   const { stop } = start([
     {
-      rows: 'a',
-      deleteBatch() {
+      name: 'a',
+      runBatch() {
         batches++;
         return promise;
       },

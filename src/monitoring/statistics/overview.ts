@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { components } from '../../../generated/types/monitoring.ts';
+import { prepare, type Query } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { IncidentEntity } from '../incidents/incident.entity.ts';
+import type { MonitorEntity } from '../monitors/monitor.entity.ts';
+import { type Aggregate, addCounts, emptyAggregate } from './aggregate.ts';
+import type { Chunk } from './chunk.ts';
+import { dayChunks, hourChunks, selectChunks, toChunk, totalsId } from './chunk-rows.ts';
+import { certainEnd } from './observation.ts';
+import { hourMs, startOfDay, startOfHour, startOfMonth, starts } from './periods.ts';
+import { selectProgress } from './progress.ts';
+import { uptimePercent } from './statistics.view.ts';
+import { bucketsOf } from './windows.ts';
+
+// The sums of a user are stored for every hour and day, so that the overview does not depend on the number of monitors, but for the time
+// since the last hour that was rolled up.
+
+type Overview = components['schemas']['Overview'];
+
+const db = tables<typeof MonitorEntity | typeof IncidentEntity>();
+
+const rolledUntil = sql`(select hour from roll_up_progress)`;
+const countOfStatus = (status: string) => sql<number>`(count(*) filter (where status = ${sql.lit(status)}))::int`.as(status);
+
+/** How much of the observed time of a monitor lies between two times, in milliseconds. */
+function observedMs(from: RawBuilder<unknown>, to: RawBuilder<unknown>): RawBuilder<number> {
+  const inPeriod = sql`tstzmultirange(tstzrange(${from}, greatest(${from}, ${to})))`;
+  return sql<number>`(coalesce(greatest(0, extract(epoch from least(${certainEnd}, ${to}) - greatest(observed_since, ${from}))), 0)
+    + case when observed_before is null then 0 else
+        (select coalesce(sum(extract(epoch from upper(period) - lower(period))), 0) from unnest(observed_before * ${inPeriod}) as period)
+      end)::float8 * 1000`;
+}
+
+const selectMonitors = prepare(() =>
+  db
+    .selectFrom('monitors')
+    .select([sql<number>`count(*)::int`.as('total'), countOfStatus('up'), countOfStatus('down'), countOfStatus('pending')])
+    .select([countOfStatus('paused'), sql<number>`coalesce(sum(${observedMs(rolledUntil, sql`app_now()`)}), 0)`.as('observedMs')])
+    .$castTo<Overview['monitors'] & { observedMs: number }>(),
+);
+
+/** Open incidents, and those that were resolved lately. Each has an index. */
+const selectIncidents = prepare(() => {
+  const found = db.selectFrom('incidents').select(['user_id', 'monitor_id', 'started_at', 'resolved_at']);
+  const recent = found.where('resolved_at', 'is', null).unionAll(found.where('resolved_at', '>', sql<Date>`${rolledUntil}`));
+  const down = observedMs(sql`greatest(i.started_at, ${rolledUntil})`, sql`coalesce(i.resolved_at, app_now())`);
+  return db
+    .selectFrom(recent.as('i'))
+    .innerJoin('monitors as m', (join) => join.onRef('m.user_id', '=', 'i.user_id').onRef('m.id', '=', 'i.monitor_id'))
+    .select([
+      sql<number>`(count(*) filter (where i.resolved_at is null))::int`.as('open'),
+      sql<number>`coalesce(sum(${down}), 0)`.as('downMs'),
+    ]);
+});
+
+const windows = ['24h', '7d', '30d'] as const;
+
+/** Returns how all monitors of the user are and have been. `nowMs` is the time of this process. */
+export async function readOverview(query: Query, userId: number, nowMs: number): Promise<Overview> {
+  const totals = [{ userId, monitorId: totalsId }];
+  const fromMs = bucketsOf('30d', nowMs).ranges[0]?.fromMs ?? nowMs;
+  const hoursFromMs = bucketsOf('7d', nowMs).ranges[0]?.fromMs ?? nowMs;
+  const [[progress], [monitors], [incidents], hourRows, dayRows] = await query(
+    selectProgress({}),
+    selectMonitors({}),
+    selectIncidents({}),
+    selectChunks(hourChunks, totals, starts(startOfDay, hoursFromMs, nowMs)),
+    selectChunks(dayChunks, totals, starts(startOfMonth, fromMs, nowMs)),
+  );
+  if (!progress || !monitors || !incidents) throw new Error('An aggregate returned no row.');
+  const { observedMs, ...counts } = monitors;
+  const live = { ...emptyAggregate, observedMs, downMs: incidents.downMs };
+  const hours = new Map(hourRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk]));
+  const days = new Map(dayRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk]));
+  const uptime = windows.map((window) => [window, uptimePercent(sumOf(window, { hours, days, live, ...progress }))]);
+  return { monitors: counts, open_incidents: incidents.open, uptime_percent: Object.fromEntries(uptime) };
+}
+
+interface Sums {
+  /** By the start of the day or month. */
+  hours: Map<number, Chunk>;
+  days: Map<number, Chunk>;
+  /** What has happened since the last hour that was rolled up. */
+  live: Aggregate;
+  hourMs: number;
+  nowMs: number;
+}
+
+function sumOf(window: (typeof windows)[number], { hours, days, live, hourMs: rolledUntilMs, nowMs }: Sums): Aggregate {
+  const { unit, ranges } = bucketsOf(window, nowMs);
+  let sum = live;
+  for (const { fromMs, toMs } of ranges) {
+    const day = unit === 'day' && toMs <= rolledUntilMs;
+    if (day) {
+      sum = addCounts(sum, days.get(startOfMonth(fromMs))?.get(dayChunks.numberOf(fromMs)) ?? emptyAggregate);
+      continue;
+    }
+    for (let ms = startOfHour(fromMs); ms < Math.min(toMs, rolledUntilMs); ms += hourMs) {
+      sum = addCounts(sum, hours.get(startOfDay(ms))?.get(hourChunks.numberOf(ms)) ?? emptyAggregate);
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import { prepare } from '../../db/statement.ts';
+import { tables } from '../../db/tables.ts';
+import type { RollUpProgressEntity } from './roll-up-progress.entity.ts';
+
+const db = tables<typeof RollUpProgressEntity>();
+
+const progress = () =>
+  db
+    .selectFrom('roll_up_progress')
+    .select([sql<number>`(extract(epoch from hour) * 1000)::float8`.as('hourMs'), 'monitor_id as monitorId'])
+    .select(sql<number>`(extract(epoch from app_now()) * 1000)::float8`.as('nowMs'));
+
+/** Reads how far hours were rolled up, and what time it is for the database. */
+export const selectProgress = prepare(progress);
+
+/** Locks it, so that only one process at a time changes statistics. Returns no row if another one does. */
+export const tryLockProgress = prepare(() => progress().forUpdate().skipLocked());
+
+/** Waits until no other process changes statistics. */
+export const lockProgress = prepare(() => progress().forUpdate());
+
+export const setProgress = prepare((given: { hour: Date; monitorId: number }) =>
+  db.updateTable('roll_up_progress').set({ hour: given.hour, monitor_id: given.monitorId }),
+);
