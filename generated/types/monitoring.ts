@@ -1222,7 +1222,7 @@ export interface components {
             to: string;
             /**
              * Format: double
-             * @description How much of the observed time the monitor was up, with three decimals: 100 × (1 − `down_seconds` / `observed_seconds`), from times in milliseconds. Null if nothing was observed.
+             * @description How much of the observed time the monitor was up, with three decimals: 100 × (1 − `down_seconds` / `observed_seconds`). Null if nothing was observed.
              */
             uptime_percent: number | null;
             /**

@@ -58,7 +58,7 @@ export interface Statistics {
      */
     to: Date;
     /**
-     * How much of the observed time the monitor was up, with three decimals: 100 × (1 − `down_seconds` / `observed_seconds`), from times in milliseconds. Null if nothing was observed.
+     * How much of the observed time the monitor was up, with three decimals: 100 × (1 − `down_seconds` / `observed_seconds`). Null if nothing was observed.
      */
     uptime_percent: number | null;
     /**
