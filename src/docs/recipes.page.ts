@@ -20,6 +20,7 @@ started</a>. If the monitor is down already, the provider is told only that it i
 them.</p>
 <ul>
 ${recipes.map(({ id, title }) => html`<li><a href="recipes#${id}">${title}</a></li>\n`)}<li><a href="recipes#down">When a monitor goes down</a></li>
+<li><a href="recipes#uptime">Uptime and response times</a></li>
 <li><a href="recipes#maintenance">Maintenance</a></li>
 <li><a href="recipes#many">Many monitors</a></li>
 </ul>
@@ -37,6 +38,18 @@ ${renderCode(`curl "${publicUrl}/api/incidents?status=open" \\
   -H "Authorization: Bearer $KEY"`)}
 <p>${renderText('If you take care of an incident, acknowledge it. Nobody is told so, but reminders end, alerts that still wait for their delay are not sent, and `acknowledged_at` of the incident shows when. Whoever was told about the outage still gets the alert about the recovery. Set `INCIDENT` to its id:')}</p>
 ${renderCode(`curl -X POST ${publicUrl}/api/incidents/$INCIDENT/acknowledge \\
+  -H "Authorization: Bearer $KEY"`)}
+</section>
+<section class="step" id="uptime">
+<h2>Uptime and response times</h2>
+<p>${renderText('Statistics have the uptime of a monitor, how many checks have failed, and the response times of the others, for a window from 24 hours to a year and for each hour or day in it. Only the time counts in which the monitor was observed: not before its first check, while it is paused or in maintenance, or while this service could not check it. Set `MONITOR` to the id of the monitor:')}</p>
+${renderCode(`curl "${publicUrl}/api/monitors/$MONITOR/statistics?window=30d" \\
+  -H "Authorization: Bearer $KEY"`)}
+<p>${renderText('`GET /api/monitors/statistics` has the same for a page of monitors, with the filters and the order of the list of monitors. This shows how many monitors are up or down, and the uptime of all of them together:')}</p>
+${renderCode(`curl ${publicUrl}/api/statistics \\
+  -H "Authorization: Bearer $KEY"`)}
+<p>${renderText('Single checks are kept for 48 hours. This lists those that have failed:')}</p>
+${renderCode(`curl "${publicUrl}/api/monitors/$MONITOR/checks?outcome=down" \\
   -H "Authorization: Bearer $KEY"`)}
 </section>
 <section class="step" id="maintenance">

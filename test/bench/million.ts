@@ -1,13 +1,17 @@
 // Measures a million monitors on one PostgreSQL server: claims and recorded checks per second, and the size of the tables.
 //   .ci/with-postgres npm run bench:million
-// No target is called, so this measures only the database. An argument sets another number of monitors.
+// No target is called, so this measures only the database. An argument sets another number of monitors. The history that a million
+// monitors have in the long run is calculated from the rows of a few that are checked every minute for three days.
 import pg from 'pg';
 import type { Database } from '../../src/db/database.ts';
 import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
-import { queryInTransaction } from '../../src/db/statement.ts';
 import { entities } from '../../src/entities.ts';
 import { type Claim, claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
+import { rings, startOfHour } from '../../src/monitoring/statistics/periods.ts';
+import { appendChecks } from '../../src/monitoring/statistics/record-checks.ts';
+import { rollUp } from '../../src/monitoring/statistics/roll-up.ts';
+import { encodeCheck } from '../../src/monitoring/statistics/single-check.ts';
 import { serviceUrl } from '../support/database-url.ts';
 import { sampleEvent } from '../support/sample-event.ts';
 import { withDatabase } from './with-database.ts';
@@ -38,19 +42,27 @@ async function bench() {
   await seedMonitors();
   const fresh = await sizeOf('monitors');
 
-  announce('claims and records');
+  announce('claims and records, in the middle of an hour');
+  await seedLogs();
   await owner.query(`select pg_sleep(3)`); // New monitors are due within that time.
   const checks = await perSecond(120, checkWithoutTarget);
   await owner.query('vacuum analyze monitors');
   const used = await sizeOf('monitors');
+
+  announce('claims and records, the first ones of an hour');
+  await owner.query(`delete from check_logs where monitor_id <= 100000`);
+  await owner.query(`update monitors set next_check_at = now() - interval '1 minute' where id <= 100000`);
+  await owner.query('vacuum analyze monitors');
+  const firstChecks = await perSecond(60, checkWithoutTarget);
 
   announce('claims');
   await owner.query(`update monitors set next_check_at = now() - interval '1 minute'`);
   await owner.query('vacuum analyze monitors');
   const claims = await perSecond(10, async (worker) => (await claim(worker)).length);
 
-  announce('a day of checks');
-  const hours = await simulateDay(Math.min(500, monitors));
+  announce('three days of checks');
+  await owner.query('truncate check_logs');
+  const history = await simulateDays(Math.min(100, monitors));
   announce('incidents');
   const incidents = await simulateIncidents(50_000);
 
@@ -62,9 +74,13 @@ async function bench() {
     'a million monitors, indexes, MB': { measured: megabytes(fresh.indexes * perMillion) },
     'a million monitors after a round of checks and a vacuum, table, MB': { measured: megabytes(used.table * perMillion) },
     'a million monitors after a round of checks and a vacuum, indexes, MB': { measured: megabytes(used.indexes * perMillion) },
-    'check_hours, bytes per row with indexes': { measured: Math.round(hours.bytesPerRow) },
-    'check_hours, rows per day of a million monitors': { measured: hours.rowsPerMonitor * 1_000_000 },
-    'check_hours, GB per day of a million monitors': { measured: gigabytes(hours.rowsPerMonitor * 1_000_000 * hours.bytesPerRow) },
+    'first checks of an hour claimed and recorded per second, 4 workers': { measured: Math.round(firstChecks) },
+    'check log, bytes per hour and monitor with indexes': { measured: Math.round(history.logBytes) },
+    'hour statistics, bytes per day and monitor with indexes': { measured: Math.round(history.dayBytes) },
+    'day statistics, bytes per month and monitor with indexes': { measured: Math.round(history.monthBytes) },
+    'a million monitors, checks of 4 days, GB': { measured: gigabytes(history.logBytes * 24 * rings.check_logs.slots * 1_000_000) },
+    'a million monitors, hours of 7 weeks, GB': { measured: gigabytes(history.dayBytes * 7 * rings.hour_statistics.slots * 1_000_000) },
+    'a million monitors, days of 16 months, GB': { measured: gigabytes(history.monthBytes * rings.day_statistics.slots * 1_000_000) },
     'incident with two alerts, bytes with indexes': { measured: Math.round(incidents) },
     'incidents of a million monitors, one each per month, GB per year': { measured: gigabytes(incidents * 12_000_000) },
   });
@@ -76,7 +92,17 @@ function announce(measurement: string) {
 
 /** The owner of the tables creates the rows. Row-level security is forced, so it would apply to the owner as well. */
 async function exemptOwnerFromPolicies() {
-  for (const table of ['users', 'monitors', 'incidents', 'providers', 'alerts', 'check_hours']) {
+  for (const table of [
+    'users',
+    'monitors',
+    'incidents',
+    'providers',
+    'alerts',
+    'check_logs',
+    'hour_statistics',
+    'day_statistics',
+    'deleted_monitors',
+  ]) {
     await owner.query(`alter table ${table} no force row level security`);
   }
 }
@@ -96,7 +122,7 @@ async function seedMonitors() {
 
 /** Claims what an engine claims that has no check running. */
 async function claim(worker: Database): Promise<Claim[]> {
-  return (await worker.asEngine((em) => claimFairly(queryInTransaction(em), { freeSlots: 500, running: [], afterUserId: 0 }))).claims;
+  return (await worker.engineTransaction((query) => claimFairly(query, { freeSlots: 500, running: [], afterUserId: 0 }))).claims;
 }
 
 async function checkWithoutTarget(worker: Database): Promise<number> {
@@ -104,7 +130,7 @@ async function checkWithoutTarget(worker: Database): Promise<number> {
   const result = { up: true, responseTimeMs: 120 } as const;
   const checked = claimed.map((claim) => ({ claim, result, startedMs: performance.now() }));
   if (checked.length === 0) return 0;
-  return (await worker.asEngine((em) => recordResults(queryInTransaction(em), checked))).accepted;
+  return (await worker.engineTransaction((query) => recordResults(query, checked))).accepted;
 }
 
 /** Repeats the work on every worker until nothing is due or the time is over. */
@@ -123,26 +149,66 @@ async function perSecond(seconds: number, work: (worker: Database) => Promise<nu
   return done / ((performance.now() - start) / 1000);
 }
 
-/** Counts a check per minute as `record.ts` does, with a vacuum as often as autovacuum would run. */
-async function simulateDay(count: number): Promise<{ bytesPerRow: number; rowsPerMonitor: number }> {
-  await owner.query('truncate check_hours');
-  for (let hour = 0; hour < 24; hour++) {
+/** Half an hour of checks for each monitor. */
+async function seedLogs() {
+  const hourMs = startOfHour(Date.now());
+  const checks = Array.from({ length: 30 }, (_, minute) =>
+    encodeCheck({ checkedAtMs: hourMs + minute * 60_000, responseTimeMs: 120, failure: undefined }, hourMs),
+  );
+  await owner.query(
+    `insert into check_logs (hour, user_id, monitor_id, slot, checks) select to_timestamp($1), user_id, id, $2, $3 from monitors`,
+    [hourMs / 1000, rings.check_logs.slotOf(hourMs), Buffer.concat(checks)],
+  );
+  await owner.query('vacuum analyze check_logs');
+}
+
+/** The response times of a target that is usually fast: about 180 ms, with a tail up to a second. */
+function responseTime(): number {
+  return Math.round(120 + 60 * Math.random() - 80 * Math.log(Math.random()));
+}
+
+/** Checks monitors every minute for three days, rolls the hours up, and vacuums as often as autovacuum would. */
+async function simulateDays(count: number): Promise<{ logBytes: number; dayBytes: number; monthBytes: number }> {
+  const [worker] = workers;
+  if (!worker) throw new Error('There is no worker.');
+  const { rows: checked } = await owner.query<{ id: number; user_id: number }>('select id, user_id from monitors order by id limit $1', [
+    count,
+  ]);
+  await owner.query('delete from monitors where id > $1', [checked.at(-1)?.id]); // Rolling up the others would take an hour.
+  const day = 24 * 3_600_000;
+  const startMs = Math.floor(Date.now() / day) * day - 3 * day;
+  await owner.query(`update monitors set observed_since = to_timestamp($1), observed_until = now() + interval '1 day'`, [startMs / 1000]);
+  await rollUp(worker).runBatch(); // This inserts the progress.
+  await owner.query(`update roll_up_progress set hour = to_timestamp($1), monitor_id = 0`, [startMs / 1000]);
+  for (let hour = 0; hour < 72; hour++) {
     for (let minute = 0; minute < 60; minute++) {
-      await owner.query(
-        `insert into check_hours as h (user_id, monitor_id, hour, checks, failures, total_ms, min_ms, max_ms)
-         select user_id, id, date_trunc('day', now()) + $1 * interval '1 hour', 1, 0, ms, ms, ms
-           from (select user_id, id, (100 + random() * 100)::int as ms from monitors where id <= $2) r
-         on conflict (user_id, monitor_id, hour) do update set
-           checks = h.checks + 1, failures = h.failures + excluded.failures, total_ms = h.total_ms + excluded.total_ms,
-           min_ms = least(h.min_ms, excluded.min_ms), max_ms = greatest(h.max_ms, excluded.max_ms)`,
-        [hour, count],
-      );
+      const checkedAtMs = startMs + hour * 3_600_000 + minute * 60_000 + 1234;
+      const checks = checked.map(({ id, user_id }) => ({
+        userId: Number(user_id),
+        monitorId: Number(id),
+        checkedAtMs,
+        responseTimeMs: responseTime(),
+        failure: undefined,
+      }));
+      await worker.engineTransaction((query) => appendChecks(query, checks));
     }
-    await owner.query('vacuum check_hours');
+    await owner.query('vacuum check_logs');
   }
-  const { table, indexes } = await sizeOf('check_hours');
-  const { rows } = await owner.query('select count(*)::int as rows from check_hours');
-  return { bytesPerRow: (table + indexes) / rows[0].rows, rowsPerMonitor: rows[0].rows / count };
+  const { runBatch } = rollUp(worker);
+  while ((await runBatch()) > 0);
+  await owner.query('vacuum hour_statistics');
+  const bytesPerRow = async (table: string, rows: number) => {
+    const { rows: sizes } = await owner.query<{ bytes: number }>(
+      `select sum(pg_total_relation_size(inhrelid))::float8 as bytes from pg_inherits where inhparent = $1::regclass`,
+      [table],
+    );
+    return (sizes[0]?.bytes ?? 0) / rows;
+  };
+  return {
+    logBytes: await bytesPerRow('check_logs', count * 72),
+    dayBytes: await bytesPerRow('hour_statistics', count * 3),
+    monthBytes: await bytesPerRow('day_statistics', count),
+  };
 }
 
 /** Returns the bytes of one resolved incident with its two alerts to one provider. */

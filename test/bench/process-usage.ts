@@ -8,7 +8,13 @@ export function cpuSecondsOf(pid: number): number {
   // The name of the process comes before, in parentheses, and can contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').map(Number) ?? [];
   const [user = 0, system = 0, endedChildrenUser = 0, endedChildrenSystem = 0] = fields.slice(11, 15);
-  const children = childrenOf(pid).map((child) => cpuSecondsOf(child));
+  const children = childrenOf(pid).map((child) => {
+    try {
+      return cpuSecondsOf(child);
+    } catch {
+      return 0; // It has ended in the meantime.
+    }
+  });
   return (user + system + endedChildrenUser + endedChildrenSystem) / ticksPerSecond + children.reduce((sum, seconds) => sum + seconds, 0);
 }
 

@@ -115,13 +115,13 @@ test('a running check is dropped, none starts, nothing is counted, and an open i
     (
       await query<Record<string, unknown>>(
         `select next_check_at is null as unscheduled, claim_token, status, last_checked_at,
-                (select count(*)::int from check_hours h where h.monitor_id = m.id) as hours,
+                (select count(*)::int from check_logs l where l.monitor_id = m.id) as logs,
                 (select count(*)::int from incidents i where i.monitor_id = m.id and resolved_at is null) as incidents
            from monitors m where id = ?`,
         [id],
       )
     )[0];
-  const suspended = { unscheduled: true, claim_token: null, status: 'down', last_checked_at: null, hours: 0, incidents: 1 };
+  const suspended = { unscheduled: true, claim_token: null, status: 'down', last_checked_at: null, logs: 0, incidents: 1 };
   expect(await read()).toEqual(suspended);
 
   // A request that was running during the suspension schedules a check. The engine cancels it.
@@ -133,7 +133,7 @@ test('a running check is dropped, none starts, nothing is counted, and an open i
   expect(await read()).toEqual({ ...suspended, unscheduled: false });
   await makeDue(id);
   await expect.poll(async () => (await read())?.status, { timeout: 20_000 }).toBe('up');
-  expect(await read()).toMatchObject({ hours: 1, incidents: 0 });
+  expect(await read()).toMatchObject({ logs: 1, incidents: 0 });
 }, 90_000);
 
 test('a paused monitor stays paused after the suspension', async () => {

@@ -44,6 +44,7 @@ const allowedDifferences: Record<string, string> = {
   invalid_domain: 'The handler validates the domain in a path.',
   required: 'The handler checks that the body or the query names the provider.',
   contradiction: 'The handler checks that the body and the query name the same provider.',
+  needs_window_24h: 'The handler compares the resolution with the window.',
 };
 
 const examples = Object.values(operations).flatMap((operation) => {

@@ -2,8 +2,10 @@
 // a new table without policies, or without rows to try them on, fails here.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { deleteUser } from '../../src/accounts/users.ts';
 import { PipelinedQuery } from '../../src/db/pipelined-query.ts';
 import type { Query } from '../../src/db/statement.ts';
+import { rings } from '../../src/monitoring/statistics/periods.ts';
 import type { ApiResponse } from '../support/api-client.ts';
 import { sampleAlert } from '../support/sample-event.ts';
 import { startService, type TestService, type TestUser } from '../support/service.ts';
@@ -22,8 +24,12 @@ interface Table {
   insertable: string[];
 }
 
-/** Tables without user data. A separate test covers them. */
-const ownerless = ['migrations', 'migration_checksums', 'installation'];
+/** Tables without user data, with a column that an update could set. A separate test covers them. */
+const ownerless = { migrations: 'name', migration_checksums: 'name', installation: 'id', roll_up_progress: 'hour' };
+/** Partitions are no tables of their own here. A separate test covers them. */
+const isTable = (...kinds: string[]) =>
+  `c.relkind in ('${kinds.join("', '")}') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+     and c.relname <> all (array['${Object.keys(ownerless).join("', '")}'])`;
 
 let service: TestService;
 let owner: TestUser;
@@ -38,8 +44,7 @@ beforeAll(async () => {
     `select relname as name, case when relname = 'users' then 'id' else 'user_id' end as owner,
             array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and attidentity = '' and attgenerated = '' and not attisdropped) as columns,
             array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and attgenerated = '' and not attisdropped) as insertable
-       from pg_class c
-      where relkind in ('r', 'p', 'v', 'm') and relnamespace = 'public'::regnamespace and relname <> all (array['${ownerless.join("', '")}'])`,
+       from pg_class c where ${isTable('r', 'p', 'v', 'm')}`,
   )) as unknown as Table[];
 });
 afterAll(() => service.stop());
@@ -79,17 +84,37 @@ async function expectOnlyOwnRows(sql: string, params: unknown[] = []) {
   expect([sql, rowsOfOthers]).toEqual([sql, []]);
 }
 
+const isProtected = '(c.relrowsecurity and c.relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))';
+
 test('every table has forced row-level security, a policy, and rows of two users', async () => {
-  const unprotected = await queryAs(
-    undefined,
-    `select relname from pg_class c
-      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname <> all (array['${ownerless.join("', '")}'])
-        and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))`,
-  );
+  const unprotected = await queryAs(undefined, `select relname from pg_class c where ${isTable('r', 'p')} and not ${isProtected}`);
   expect(unprotected).toEqual([]);
   expect(tables.length).toBeGreaterThan(9);
+  expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['check_logs', 'hour_statistics', 'day_statistics']));
   for (const { name } of tables) {
     for (const user of [owner, other]) expect([name, (await queryAs(user.id, `select * from ${name}`)).length > 0]).toEqual([name, true]);
+  }
+});
+
+test('every partition has forced row-level security and a policy, and requests have no privilege on it', async () => {
+  const privileges = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
+  const partitions = await queryAs(
+    undefined,
+    `select c.relname as name, ${isProtected} as protected,
+            array(select privilege from unnest(array['${privileges.join("', '")}']) privilege
+                   where has_table_privilege('sitekeeper_app', c.oid, privilege)) as privileges,
+            has_any_column_privilege('sitekeeper_app', c.oid, 'select, insert, update, references') as columns
+       from pg_class c where c.relispartition and c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace order by 1`,
+  );
+  const names = Object.entries(rings).flatMap(([table, { slots }]) => Array.from({ length: slots }, (_, slot) => `${table}_${slot}`));
+  const expected = names.toSorted().map((name) => ({ name, protected: true, privileges: [], columns: false }));
+  expect(partitions.toSorted((one, other) => (String(one.name) < String(other.name) ? -1 : 1))).toEqual(expected);
+  for (const name of names) {
+    for (const userId of [owner.id, undefined]) {
+      for (const sql of [`select * from ${name}`, `delete from ${name}`, `truncate ${name}`]) {
+        expect([sql, await attempt(userId, sql)]).toEqual([sql, 'rejected']);
+      }
+    }
   }
 });
 
@@ -156,7 +181,7 @@ test('unique indexes include the user, except those on random values and e-mail 
     undefined,
     `select c.relname as index from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
       where i.indisunique and not i.indisprimary and c.relnamespace = 'public'::regnamespace
-        and t.relname <> all (array['${ownerless.join("', '")}'])
+        and t.relname <> all (array['${Object.keys(ownerless).join("', '")}'])
         and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attnum = any (i.indkey) and a.attname = 'user_id')
       order by 1`,
   );
@@ -181,13 +206,37 @@ test('no role of the service is a superuser, bypasses row-level security, can lo
   expect(roles.map(({ rolname }) => rolname)).toEqual(expect.arrayContaining(['sitekeeper_app', 'sitekeeper_auth', 'sitekeeper_engine']));
 });
 
+test('a user who deletes a monitor or is deleted leaves the history, and the ids that it is deleted by later', async () => {
+  const user = await createUserWithRows(service);
+  const asEngine = (sql: string) => service.database.asEngine((em) => em.execute<Row[]>(sql, [user.id]));
+  const ofUser = async (table: string) =>
+    (await asEngine(`select distinct monitor_id from ${table} where user_id = ? order by 1`)).map((row) => Number(row.monitor_id));
+  const [[monitor], [deleted = 0]] = [await queryAs(user.id, 'select id from monitors'), await ofUser('deleted_monitors')];
+  const monitorId = Number(monitor?.id);
+  expect(deleted).toBeGreaterThan(monitorId);
+  const ofOthers = () => asEngine('select user_id, monitor_id from deleted_monitors where user_id <> ? order by 1, 2');
+  const before = await ofOthers();
+  await deleteUser(service.database, user.id);
+  expect(await ofUser('deleted_monitors')).toEqual([0, monitorId, deleted]);
+  expect(await ofOthers()).toEqual(before);
+  for (const table of ['hour_statistics', 'day_statistics']) expect([table, await ofUser(table)]).toEqual([table, [0, monitorId]]);
+  expect(await ofUser('check_logs')).toEqual([monitorId]);
+});
+
 test('requests can read, but not change, alerts, statistics and the address of a user', async () => {
   for (const sql of [
     `update alerts set payload = '{}'`,
     'update alerts set created_at = now()',
     'delete from alerts',
-    'update check_hours set checks = 0',
-    'delete from check_hours',
+    `insert into check_logs (hour, user_id, monitor_id, slot, checks) select hour, user_id, monitor_id + 1, slot, checks from check_logs`,
+    `update check_logs set checks = ''`,
+    'delete from check_logs',
+    `update hour_statistics set hours = ''`,
+    'delete from hour_statistics',
+    `update day_statistics set days = ''`,
+    'delete from day_statistics',
+    'delete from deleted_monitors',
+    'update deleted_monitors set monitor_id = 0',
     `update users set email = 'evil@example.com'`,
     'update users set suspended_at = null',
     'delete from message_counts',
@@ -280,6 +329,11 @@ test('the engine can do only what checks and alerts need', async () => {
     'insert into providers (user_id, provider_type) values (1, null)',
     `update providers set settings = '{"recipient_email": "evil@example.com"}'`,
     'delete from notifications',
+    'delete from roll_up_progress',
+    'insert into deleted_monitors (user_id, monitor_id) values (1, 1)',
+    'update deleted_monitors set monitor_id = 0',
+    // It truncates only single partitions, and writes only to the tables, which find the partition.
+    ...Object.keys(rings).flatMap((name) => [`truncate ${name}`, `delete from ${name}_0`, `update ${name}_0 set slot = slot`]),
     `select * from auth_find_user('user1@example.com')`,
   ]) {
     expect([sql, await attemptAsEngine(sql)]).toEqual([sql, 'rejected']);
@@ -319,14 +373,15 @@ test('the auth functions look up exact values only, and their role cannot be ass
   await expect(queryAs(undefined, 'set local role sitekeeper_auth')).rejects.toThrow(/permission denied/);
 });
 
-test('requests can read but not change the list of migrations, and cannot access their checksums or the id of the installation', async () => {
+test('requests can read but not change the list of migrations and the progress of statistics, and cannot access checksums or the id of the installation', async () => {
   expect(await attempt(undefined, 'select name from migrations')).toContainEqual({ name: '0001_baseline' });
+  expect(await attempt(owner.id, 'select monitor_id from roll_up_progress')).toEqual([{ monitor_id: 0 }]);
   for (const userId of [undefined, other.id]) {
     for (const table of ['migration_checksums', 'installation']) expect(await attempt(userId, `select * from ${table}`)).toBe('rejected');
-    for (const table of ownerless) {
+    for (const [table, column] of Object.entries(ownerless)) {
       for (const sql of [
         `insert into ${table} default values`,
-        `update ${table} set ${table === 'installation' ? 'id = id' : 'name = name'}`,
+        `update ${table} set ${column} = ${column}`,
         `delete from ${table}`,
         `truncate ${table}`,
       ]) {

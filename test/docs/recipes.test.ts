@@ -104,7 +104,7 @@ test('every command of the page is accepted as it is pasted, and creates or chan
   const samples = await readSamples();
   const scripts = recipes.flatMap(({ script }) => script?.(service.url) ?? []);
   const commands = samples.filter((sample) => !scripts.includes(sample));
-  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 5]);
+  expect([samples.length, commands.length]).toEqual([commands.length + scripts.length, recipes.length + 8]);
   const { id: userId } = await service.createUser();
   const newKey = async (...scopes: Scope[]) =>
     (await service.database.asUser(userId, (em) => createKey(em, { userId, name: 'Recipes', scopes }))).key;
@@ -126,10 +126,11 @@ test('every command of the page is accepted as it is pasted, and creates or chan
       responses.push(await send(request));
     }
   }
-  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 201, 200, 200, 200, 200]);
-  const [assigned, open, acknowledged, changed, changedMany] = responses.slice(-5).map(({ body }) => body.data);
+  expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 201, 200, 200, 200, 200, 200, 200, 200]);
+  const [assigned, open, acknowledged, statistics, overview, checks, changed, changedMany] = responses.slice(-8).map(({ body }) => body.data);
   expect(assigned).toMatchObject({ provider_id: provider.data.id, delay_seconds: 600, remind_every_seconds: 3600 });
   expect([open[0].id, acknowledged]).toEqual([incidentId, { ...open[0], acknowledged_at: expect.any(String) }]);
+  expect([statistics.window, overview.monitors.total, checks]).toEqual(['30d', recipes.length, []]);
   const hours = (Date.parse(changed.maintenance_until) - Date.now()) / 3_600_000;
   expect([changed.id, Math.round(hours)]).toEqual([responses[0]?.body.data.id, 2]);
   expect(changedMany.changed).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { Work } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
+import { countLogs, type LogRow, selectLogs } from '../support/check-history.ts';
 import { guarantee } from '../support/guarantee.ts';
 import { lengthOf } from '../support/length.ts';
 import { slowest, startStopwatch } from '../support/stall.ts';
@@ -118,7 +119,7 @@ guarantee(
     // Requests and checks are in progress when PostgreSQL freezes. There are more clients than connections in the pool.
     const load = startLoad(service.url, deployment.key, { connections: 30 });
     await expect.poll(() => load.outcome.responses, { timeout: 20_000 }).toBeGreaterThan(100);
-    const countFailures = async () => (await query<{ sum: number }>('select sum(failures)::int from check_hours'))[0]?.sum;
+    const countFailures = async () => countLogs(await query<LogRow>(selectLogs)).failures;
     const failuresBefore = await countFailures();
     const respond = target.script;
     target.script = (request, response) => void setTimeout(() => respond(request, response), 1000);

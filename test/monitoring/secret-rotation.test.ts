@@ -64,7 +64,7 @@ test('only settings can contain a secret: a new column must be added to the rota
   const columns = await database.asEngine((em) =>
     em.execute<{ name: string }[]>(
       `select c.relname || '.' || attname as name from pg_attribute join pg_class c on c.oid = attrelid
-        where relnamespace = 'public'::regnamespace and relkind = 'r'
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
           and (attname like '%encrypted%' or atttypid = 'jsonb'::regtype) order by 1`,
     ),
   );

@@ -120,7 +120,8 @@ describe.runIf(server)('move', () => {
 
     // A table that the test does not fill, or that the move does not copy, would be empty.
     const { rows } = await target.query<{ name: string }>(
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+      `select relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
     );
     for (const { name } of rows) expect([name, finished.printed]).toEqual([name, expect.stringMatching(rowsOf(name))]);
     expect(await schemaOf(ownerUrl)).toBe(await schemaOfFresh());
@@ -176,7 +177,7 @@ describe.runIf(server)('move', () => {
     await migratePostgres(ownerUrl, serviceUrl(ownerUrl));
     await changeTarget('users', `insert into users (email) values ('somebody@example.com')`);
     expect(await refusal()).toBe('The database is not empty: the table users has rows. Use an empty database.\n');
-    await changeTarget('users', 'delete from users');
+    await changeTarget('users', 'truncate users cascade'); // A deletion would leave a row in another table.
     await target.query(`create table unfinished_move (source text, progress jsonb); insert into unfinished_move values ('other', '{}')`);
     expect(await refusal()).toBe('The database contains an unfinished move from another data directory. Use an empty database.\n');
     await target.query('drop table unfinished_move');

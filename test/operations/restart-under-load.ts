@@ -6,6 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { Deployment } from '../faults/support/deployment.ts';
 import { send } from '../faults/support/load.ts';
 import type { ApiClient } from '../support/api-client.ts';
+import { countLoggedChecks } from '../support/check-history.ts';
 import { createDatabase, urlOf } from '../support/database.ts';
 import { findNginx, startNginx } from './nginx.ts';
 
@@ -87,12 +88,11 @@ async function createHeartbeats(api: ApiClient): Promise<string[]> {
 async function readHeartbeats(database: Database) {
   const [row] = await database.asEngine((em) =>
     em.execute<object[]>(
-      `select (select sum(checks)::int from check_hours) as counted,
-              (select count(*)::int from monitors where status = 'up') as up,
+      `select (select count(*)::int from monitors where status = 'up') as up,
               (select count(*)::int from incidents) as incidents`,
     ),
   );
-  return row;
+  return { counted: (await countLoggedChecks(database)).checks, ...row };
 }
 
 /** Most requests are POSTs that nginx must not repeat. The others are heartbeats, reads, and POSTs with a key that nginx can repeat. */

@@ -35,9 +35,15 @@ interface Write {
 const scopes = `'{websites:read,websites:write,monitors:read,monitors:write,providers:read,providers:write}'::text[]`;
 
 /** Versions before this migration were never released. Their rows are kept, but they cannot write after it. */
-const oldestSupported = '0011_alert_events';
+const oldestSupported = '0018_statistics';
+/** Later versions store alerts as events. */
+const withEvents = '0011_alert_events';
 /** Later versions store the settings of a provider in one column. */
 const withSettings = '0005_one_data_layer';
+/** Later versions store every check, instead of the number of checks in each hour. */
+const withHistory = '0018_statistics';
+/** Tables without user data, besides those of the migrations. */
+const ownerless = ['installation', 'roll_up_progress'];
 
 /** The shortest statements that a version writes. A newer schema must not require the columns that they leave out. */
 const writes: Write[] = [
@@ -81,7 +87,7 @@ const writes: Write[] = [
   {
     table: 'alerts',
     as: 'sitekeeper_engine',
-    until: oldestSupported,
+    until: withEvents,
     sql: `insert into alerts (user_id, incident_id, provider_id, kind, subject, body)
           select {user}, max(i.id), max(p.id), 'down', 'S', 'B' from incidents i, providers p
            where i.user_id = {user} and p.user_id = {user}`,
@@ -89,7 +95,7 @@ const writes: Write[] = [
   {
     table: 'alerts',
     as: 'sitekeeper_engine',
-    since: oldestSupported,
+    since: withEvents,
     sql: `insert into alerts (user_id, incident_id, provider_id, kind, payload)
           select {user}, max(i.id), max(p.id), ${sampleAlert()} from incidents i, providers p
            where i.user_id = {user} and p.user_id = {user}`,
@@ -97,6 +103,7 @@ const writes: Write[] = [
   {
     table: 'check_hours',
     as: 'sitekeeper_engine',
+    until: withHistory,
     sql: `insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms)
           select {user}, max(id), now(), {round}, 0, 5 from monitors where user_id = {user}`,
   },
@@ -108,8 +115,40 @@ const writes: Write[] = [
   {
     table: 'installation',
     as: 'sitekeeper_engine',
-    since: oldestSupported,
+    since: withEvents,
     sql: 'insert into installation default values on conflict do nothing',
+  },
+  {
+    table: 'check_logs',
+    as: 'sitekeeper_engine',
+    since: withHistory,
+    sql: `insert into check_logs (hour, user_id, monitor_id, slot, checks)
+          select date_trunc('hour', now()), {user}, max(id), 0, '' from monitors where user_id = {user}`,
+  },
+  {
+    table: 'hour_statistics',
+    as: 'sitekeeper_engine',
+    since: withHistory,
+    sql: `insert into hour_statistics (user_id, monitor_id, day, slot, hours)
+          select {user}, max(id), current_date, 0, '' from monitors where user_id = {user}`,
+  },
+  {
+    table: 'day_statistics',
+    as: 'sitekeeper_engine',
+    since: withHistory,
+    sql: `insert into day_statistics (user_id, monitor_id, month, slot, days)
+          select {user}, max(id), date_trunc('month', now())::date, 0, '' from monitors where user_id = {user}`,
+  },
+  {
+    table: 'roll_up_progress',
+    as: 'sitekeeper_engine',
+    since: withHistory,
+    sql: 'insert into roll_up_progress default values on conflict do nothing',
+  },
+  {
+    table: 'deleted_monitors',
+    since: withHistory,
+    sql: 'insert into deleted_monitors (user_id, monitor_id) values ({user}, {round})',
   },
 ];
 
@@ -149,6 +188,9 @@ create policy own_rows on reports to sitekeeper_app using (user_id = current_use
 
 grant select, insert, update, delete on reports to sitekeeper_app;
 `;
+
+/** A condition for the tables and partitions in pg_class. */
+const hasUserData = `relnamespace = 'public'::regnamespace and relname not like 'migration%' and relname <> all (array['${ownerless.join("', '")}'])`;
 
 /** The statements of a version with these migrations. */
 function writesOf(migrations: string[]): Write[] {
@@ -223,23 +265,27 @@ describe.runIf(server)('on PostgreSQL', () => {
     return rows;
   }
 
-  /** Returns the tables with user data and their columns. */
+  /** Returns the tables with user data and their columns. The rows of partitions are those of their table. */
   async function readTables(): Promise<{ table: string; columns: string[] }[]> {
     const { rows } = await client.query(
-      `select table_name as table, array_agg(quote_ident(column_name)::text order by ordinal_position) as columns
-         from information_schema.columns where table_schema = 'public' and table_name not like 'migration%' and table_name <> 'installation' group by 1 order by 1`,
+      `select relname::text as table, array_agg(quote_ident(attname)::text order by attnum) as columns
+         from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
+        where relkind in ('r', 'p') and not relispartition and ${hasUserData} group by 1 order by 1`,
     );
     return rows;
   }
 
   type Tables = Awaited<ReturnType<typeof readTables>>;
 
-  /** Returns the tables without the columns that have been dropped since. */
+  /** Returns the tables without those and their columns that have been dropped since. */
   async function withoutDropped(tables: Tables): Promise<Tables> {
     const now = await readTables();
-    return tables.map(({ table, columns }) => {
-      const current = now.find((found) => found.table === table)?.columns ?? [];
-      return { table, columns: columns.filter((column) => current.includes(column)) };
+    const dropped = tables.filter(({ table }) => !now.some((found) => found.table === table)).map(({ table }) => table);
+    const written = writesOf(migrationNames).map(({ table }) => table);
+    expect(dropped.filter((table) => written.includes(table))).toEqual([]);
+    return tables.flatMap(({ table, columns }) => {
+      const current = now.find((found) => found.table === table)?.columns;
+      return current ? [{ table, columns: columns.filter((column) => current.includes(column)) }] : [];
     });
   }
 
@@ -408,7 +454,7 @@ describe.runIf(server)('on PostgreSQL', () => {
   });
 
   describe('from the last version whose alerts are texts', () => {
-    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(oldestSupported))));
+    beforeAll(() => createDatabaseWith(migrationNames.slice(0, migrationNames.indexOf(withEvents))));
     afterAll(dropDatabase);
 
     test('alerts that wait are kept, as events that every channel can show', async () => {
@@ -468,7 +514,7 @@ describe.runIf(server)('on PostgreSQL', () => {
 async function unprotectedTables(client: pg.Client): Promise<object[]> {
   const { rows } = await client.query(
     `select relname from pg_class c
-      where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname not like 'migration%' and relname <> 'installation'
+      where relkind in ('r', 'p') and ${hasUserData}
         and not (relrowsecurity and relforcerowsecurity and exists (select from pg_policy p where p.polrelid = c.oid))`,
   );
   return rows;

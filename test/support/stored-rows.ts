@@ -25,7 +25,7 @@ async function namesOfTables(database: Database): Promise<string[]> {
   const found = await database.asAuthenticator((em) =>
     em.execute<{ name: string }[]>(
       `select relname as name from pg_class
-        where relnamespace = 'public'::regnamespace and relkind = 'r' and relrowsecurity and has_table_privilege(oid, 'select')`,
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relrowsecurity and has_table_privilege(oid, 'select')`,
     ),
   );
   const names = found.map(({ name }) => name);

@@ -1,3 +1,8 @@
+import type { Query } from '../../src/db/statement.ts';
+import { dayChunks, hourChunks, totalsId, writeChunks } from '../../src/monitoring/statistics/chunk-rows.ts';
+import { startOfDay, startOfMonth } from '../../src/monitoring/statistics/periods.ts';
+import { startProgress } from '../../src/monitoring/statistics/progress.ts';
+import { appendChecks } from '../../src/monitoring/statistics/record-checks.ts';
 import { sampleAlert } from './sample-event.ts';
 import type { TestService, TestUser } from './service.ts';
 
@@ -22,11 +27,23 @@ export async function createUserWithRows(service: TestService): Promise<TestUser
       incident?.id,
       providerId,
     ]);
-    await em.execute(`insert into check_hours (user_id, monitor_id, hour, checks, failures, total_ms) values (?, ?, now(), 1, 0, 5)`, [
-      id,
-      monitorId,
-    ]);
     await em.execute(`insert into message_counts (user_id, counter, period_start, messages) values (?, 'sms', now(), 1)`, [id]);
   });
+  await service.database.engineTransaction((query) => insertHistory(query, { userId: id, monitorId }));
+  // A trigger remembers that its history is still to be deleted.
+  const deleted = await api.post('/api/monitors', { json: { friendly_name: 'Deleted', url: 'https://example.com' } });
+  await api.delete(`/api/monitors/${deleted.body.data.id}`);
   return user;
+}
+
+/** Adds a check, the statistics of an hour and of a day, and their sums of the user. The hour and the day have nothing to count yet. */
+async function insertHistory(query: Query, subject: { userId: number; monitorId: number }) {
+  const nowMs = Date.now();
+  await query(startProgress({}));
+  await appendChecks(query, [{ ...subject, checkedAtMs: nowMs, responseTimeMs: 5, failure: undefined }]);
+  for (const monitorId of [subject.monitorId, totalsId]) {
+    const row = { ...subject, monitorId, chunk: new Map() };
+    await writeChunks(query, hourChunks, [{ ...row, startMs: startOfDay(nowMs) }]);
+    await writeChunks(query, dayChunks, [{ ...row, startMs: startOfMonth(nowMs) }]);
+  }
 }

@@ -7,14 +7,14 @@ drop table check_hours;
 -- number is stored.
 create table check_logs (
   hour timestamptz(0) not null,
-  user_id bigint not null,
   monitor_id bigint not null,
+  user_id bigint not null,
   slot smallint not null,
   checks bytea not null,
   last_failure text,
   more_successes integer not null default 0,
   more_failures integer not null default 0,
-  primary key (hour, user_id, monitor_id, slot)
+  primary key (hour, monitor_id, user_id, slot)
 ) partition by list (slot);
 
 -- The statistics of each hour of a day, and of each day of a month, encoded by the service. The row of a user with the monitor 0 has the
@@ -68,19 +68,17 @@ begin
 end
 $$;
 
--- How far hours were rolled up: all before `hour`, and of that hour the monitors up to `monitor_id`.
+-- How far hours were rolled up: all before `hour`, and of that hour the monitors up to `monitor_id`. The service inserts the only row.
 create table roll_up_progress (
-  hour timestamptz(0) not null default date_trunc('hour', app_now(), 'UTC'),
+  hour timestamptz(0) primary key default date_trunc('hour', app_now(), 'UTC'),
   monitor_id bigint not null default 0
 );
 
 create unique index roll_up_progress_one_row on roll_up_progress ((true));
 
-insert into roll_up_progress default values;
-
 grant select on roll_up_progress to sitekeeper_app;
 
-grant select, update on roll_up_progress to sitekeeper_engine;
+grant select, insert, update on roll_up_progress to sitekeeper_engine;
 
 -- Since when a monitor is observed, and until when that is certain; and the periods before, because of a pause, a maintenance or a time
 -- in which it could not be checked.

@@ -7,6 +7,7 @@ import type { CheckResult } from '../checks/check.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { observeCheck } from '../statistics/observation.ts';
 import { appendChecks } from '../statistics/record-checks.ts';
+import { restateFrom } from '../statistics/restatement.ts';
 import { wakeDispatcher } from '../wake.ts';
 import type { Claim } from './claim.ts';
 import { openIncidents, resolveIncidents } from './record-incidents.ts';
@@ -94,10 +95,8 @@ const nextCheckAt = sql`case when m.grace_seconds is not null
 export const lastGood = <Value>(ofThis: RawBuilder<Value>, before: RawBuilder<Value>) =>
   sql<Value | null>`case when r.cause is null then ${ofThis} when m.status <> 'pending' then ${before} end`;
 
-/** Statistics of earlier hours change if an incident began in one of them, or if the clock was moved back. */
-const restateFrom = sql<Date>`case when r.kind = 'opened' and m.first_failed_at < date_trunc('hour', app_now(), 'UTC')
-    then least(m.restate_from, date_trunc('hour', m.first_failed_at, 'UTC'))
-  when m.last_checked_at > ${checkedAt} then least(m.restate_from, date_trunc('hour', ${checkedAt}, 'UTC')) else m.restate_from end`;
+/** An incident begins with the first failure, which may be in an hour that was rolled up since. */
+const restatement = restateFrom(checkedAt, sql<Date | null>`case when r.kind = 'opened' then m.first_failed_at end`);
 
 const observed = observeCheck(checkedAt, sql<boolean>`(r.status = 'down')`);
 
@@ -134,7 +133,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       last_good_at: lastGood(lastCheckedAt, sql<Date | null>`m.last_good_at`),
       last_good_ms: lastGood(sql<number | null>`r.ms`, sql<number | null>`m.last_good_ms`),
       ...observed,
-      restate_from: restateFrom,
+      restate_from: restatement,
       next_check_at: sql`case when r.kind = 'confirm' then app_now() + ${confirmSeconds} * interval '1 second' else ${nextCheckAt} end`,
     })
     .whereRef('m.id', '=', 'r.id')

@@ -11,6 +11,7 @@ import { type CheckState, type Transition, transition } from '../engine/transiti
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import { observeCheck } from '../statistics/observation.ts';
 import { appendChecks } from '../statistics/record-checks.ts';
+import { restateFrom } from '../statistics/restatement.ts';
 import { isSuspended } from '../suspended-users.ts';
 import { wakeDispatcher } from '../wake.ts';
 
@@ -66,6 +67,7 @@ const updateMonitors = prepare((given: { results: string }) =>
       last_good_at: lastGood(sql<Date>`app_now()`, sql<Date>`m.last_good_at`),
       last_good_ms: null,
       ...observed,
+      restate_from: restateFrom(sql<Date>`app_now()`),
       next_check_at: sql`case when r.status = 'down' then ${endOfMaintenance} else ${nextPeriod} end`,
     })
     .whereRef('m.id', '=', 'r.id')

@@ -6,13 +6,13 @@ export const CheckLogEntity = defineEntity({
   tableName: 'check_logs',
   properties: {
     hour: p.datetime(0).primary(),
-    userId: p.bigint('number').primary(),
     monitorId: p.bigint('number').primary(),
+    userId: p.bigint('number').primary(),
     /** The partition. */
     slot: p.smallint().primary(),
     /** See single-check.ts. */
     checks: p.blob(),
-    /** The last failure in the hour. If the next one is the same, it is not stored again. */
+    /** The description of the last failure in the hour. If the next one is the same, it is not stored again. */
     lastFailure: p.text().nullable(),
     /** The number of checks for which there was no space. */
     moreSuccesses: p.integer().default(0),

@@ -19,8 +19,11 @@ export const emptyHistogram: Histogram = { first: 0, counts: [] };
 export function histogramOf(timesMs: readonly number[]): Histogram {
   if (timesMs.length === 0) return emptyHistogram;
   const indexes = timesMs.map(bucketOf);
-  const first = indexes.reduce((least, index) => Math.min(least, index), Number.POSITIVE_INFINITY);
-  const last = indexes.reduce((greatest, index) => Math.max(greatest, index), 0);
+  let [first, last] = [Number.POSITIVE_INFINITY, 0];
+  for (const index of indexes) {
+    first = Math.min(first, index);
+    last = Math.max(last, index);
+  }
   const counts = new Array<number>(last - first + 1).fill(0);
   for (const index of indexes) counts[index - first] = (counts[index - first] ?? 0) + 1;
   return { first, counts };
@@ -42,18 +45,23 @@ export function mergeHistograms(one: Histogram, other: Histogram): Histogram {
 }
 
 export function countOf({ counts }: Histogram): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+  let sum = 0;
+  for (const count of counts) sum += count;
+  return sum;
 }
 
-/** The response time that this share of all response times does not exceed, such as 0.95. It is the middle of its bucket. */
-export function percentileOf(histogram: Histogram, share: number): number {
-  const rank = Math.max(1, Math.ceil(countOf(histogram) * share));
+/** The response times that these shares of all response times do not exceed, such as 0.95, in order. Each is the middle of its bucket. */
+export function percentilesOf(histogram: Histogram, shares: readonly number[]): number[] {
+  const { first, counts } = histogram;
+  const count = countOf(histogram);
+  if (count === 0) throw new RangeError('A histogram without response times has no percentiles.');
   let seen = 0;
-  for (const [index, count] of histogram.counts.entries()) {
-    seen += count;
-    if (seen >= rank) return 2 ** ((histogram.first + index - 0.5) / bucketsPerDoubling);
-  }
-  throw new RangeError('A histogram without response times has no percentiles.');
+  let index = -1;
+  return shares.map((share) => {
+    const rank = Math.max(1, Math.ceil(count * share));
+    while (seen < rank) seen += counts[++index] ?? 0;
+    return 2 ** ((first + index - 0.5) / bucketsPerDoubling);
+  });
 }
 
 /** The bucket ends at its upper bound, so that powers of two are the last of their buckets. */
@@ -69,6 +77,7 @@ export function writeHistogram(writer: ByteWriter, { first, counts }: Histogram)
 
 export function readHistogram(reader: ByteReader): Histogram {
   const first = reader.varint();
-  const counts = Array.from({ length: reader.varint() }, () => reader.varint());
+  const counts = new Array<number>(reader.varint());
+  for (let index = 0; index < counts.length; index++) counts[index] = reader.varint();
   return { first, counts };
 }

@@ -1,4 +1,4 @@
-import type { Aggregate } from './aggregate.ts';
+import { type Aggregate, noResponseTimes } from './aggregate.ts';
 import { histogramOf } from './histogram.ts';
 import { hourMs } from './periods.ts';
 import type { SingleCheck } from './single-check.ts';
@@ -48,12 +48,14 @@ export function aggregate({ observed, incidents, logs }: History, period: TimeRa
 
 /** A target that fails may respond very fast, so only the times of successful checks count. */
 function responseTimesOf(checks: SingleCheck[]): Aggregate['responseTimes'] {
-  const times = checks.flatMap(({ failure, responseTimeMs }) => (failure || responseTimeMs === undefined ? [] : [responseTimeMs]));
-  const sorted = times.toSorted((one, other) => one - other);
-  return {
-    histogram: histogramOf(sorted),
-    totalMs: sorted.reduce((sum, ms) => sum + ms, 0),
-    minMs: sorted[0] ?? 0,
-    maxMs: sorted.at(-1) ?? 0,
-  };
+  const times: number[] = [];
+  let [totalMs, minMs, maxMs] = [0, Number.POSITIVE_INFINITY, 0];
+  for (const { failure, responseTimeMs } of checks) {
+    if (failure || responseTimeMs === undefined) continue;
+    times.push(responseTimeMs);
+    totalMs += responseTimeMs;
+    minMs = Math.min(minMs, responseTimeMs);
+    maxMs = Math.max(maxMs, responseTimeMs);
+  }
+  return times.length === 0 ? noResponseTimes : { histogram: histogramOf(times), totalMs, minMs, maxMs };
 }

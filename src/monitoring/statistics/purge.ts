@@ -33,7 +33,7 @@ const takeDeleted = prepare(() => {
     .returning(['user_id as userId', 'monitor_id as monitorId']);
 });
 
-const deleteLogs = prepare((given: Subject & { hours: Date[] }) =>
+const deleteLogs = prepare((given: Subject & { hours: string[] }) =>
   db
     .deleteFrom('check_logs')
     .where('user_id', '=', given.userId)
@@ -86,7 +86,7 @@ function subtract(total: StoredChunk, taken: StoredChunk | undefined): StoredChu
 }
 
 /** All hours that logs are kept for, and the next one, because the clock may have been moved back. */
-function loggedHours(nowMs: number): Date[] {
+function loggedHours(nowMs: number): string[] {
   const count = rings.check_logs.slots * 24;
-  return Array.from({ length: count }, (_, index) => new Date(startOfHour(nowMs) + (2 - count + index) * hourMs));
+  return Array.from({ length: count }, (_, index) => new Date(startOfHour(nowMs) + (2 - count + index) * hourMs).toISOString());
 }

@@ -30,7 +30,7 @@ const selectObservations = prepare(({ monitorIds }: { monitorIds: number[] }) =>
 );
 
 /** The hours come first in the index, so they are listed: it has the rows of all monitors of an hour together. */
-const selectLogs = prepare((given: { monitorIds: number[]; hours: Date[]; slots: number[] }) =>
+const selectLogs = prepare((given: { monitorIds: number[]; hours: string[]; slots: number[] }) =>
   db
     .selectFrom('monitors as m')
     .innerJoin('check_logs as l', (join) => join.onRef('l.user_id', '=', 'm.user_id').onRef('l.monitor_id', '=', 'm.id'))
@@ -73,7 +73,7 @@ export function historyStatements({ monitorIds, hours, incidentsFromMs, windowFr
   const slots = [...new Set(hours.map(rings.check_logs.slotOf))];
   return [
     selectObservations({ monitorIds }),
-    selectLogs({ monitorIds, hours: hours.map((ms) => new Date(ms)), slots }),
+    selectLogs({ monitorIds, hours: hours.map((ms) => new Date(ms).toISOString()), slots }),
     selectIncidents({ monitorIds, from: new Date(incidentsFromMs), windowFrom: new Date(windowFromMs) }),
   ] as const;
 }

@@ -5,8 +5,8 @@ import { prepare, type Query } from '../../db/statement.ts';
 import { tables } from '../../db/tables.ts';
 import type { MonitorEntity } from '../monitors/monitor.entity.ts';
 import type { CheckLogEntity } from './check-log.entity.ts';
-import { hourMs, startOfHour } from './periods.ts';
-import { setProgress, tryLockProgress } from './progress.ts';
+import { dayMs, hourMs, startOfDay, startOfHour } from './periods.ts';
+import { setProgress, startProgress, tryLockProgress } from './progress.ts';
 import { type RolledMonitor, storeHour } from './store-hour.ts';
 
 // When an hour is over, its statistics are calculated from the details, once for each monitor, and stored. Until then, readers calculate
@@ -58,7 +58,7 @@ export function rollUp(database: Database): BatchJob {
 /** Returns whether there may be more to do now. */
 function rollUpBatch(database: Database): Promise<boolean> {
   return database.engineTransaction(async (query) => {
-    const [[progress]] = await query(tryLockProgress({}));
+    const [, [progress]] = await query(startProgress({}), tryLockProgress({}));
     if (!progress) return false;
     const { hourMs: startMs, monitorId: afterId, nowMs } = progress;
     if (startMs > startOfHour(nowMs)) {
@@ -82,20 +82,25 @@ function rollUpBatch(database: Database): Promise<boolean> {
   });
 }
 
+/** The last hour of a day also has the statistics of the day to store. */
 async function hasHistory(query: Query, startMs: number): Promise<boolean> {
-  const [from, to] = [new Date(startMs), new Date(startMs + hourMs)];
+  const endMs = startMs + hourMs;
+  const [from, to] = [new Date(startMs === lastHourOfDay(startMs) ? startOfDay(startMs) : startMs), new Date(endMs)];
   const [[log], [observed]] = await query(selectNextLog({ hour: from }), selectObserved({ from, to }));
-  return log?.hourMs === startMs || observed !== undefined;
+  return (log !== undefined && log.hourMs < endMs) || observed !== undefined;
 }
 
-/** Of an hour without history, the ones after it have none either until the next log, unless monitors are checked less often than that. */
+/** After an hour without history, returns the next one that may have some. */
 async function nextHour(query: Query, startMs: number, nowMs: number): Promise<number> {
-  const [[log], [observed]] = await query(
-    selectNextLog({ hour: new Date(startMs) }),
-    selectObserved({ from: new Date(startMs), to: new Date(nowMs) }),
-  );
-  if (observed) return startMs + hourMs;
-  return Math.min(log?.hourMs ?? Number.POSITIVE_INFINITY, startOfHour(nowMs));
+  const [from, to] = [new Date(startMs), new Date(nowMs)];
+  const [[log], [observed]] = await query(selectNextLog({ hour: from }), selectObserved({ from, to }));
+  const lastMs = lastHourOfDay(startMs);
+  if (observed || startMs === lastMs) return startMs + hourMs;
+  return Math.min(log?.hourMs ?? Number.POSITIVE_INFINITY, lastMs, startOfHour(nowMs));
+}
+
+function lastHourOfDay(ms: number): number {
+  return startOfDay(ms) + dayMs - hourMs;
 }
 
 /** Rolls up the earlier hours of monitors again whose statistics have changed since. */

@@ -14,46 +14,66 @@ export interface Failure {
   statusCode: number | null;
 }
 
-// A check takes about five bytes: the time since the beginning of the hour and two flags, the response time, and of a failure
-// whether it is like the failure before it in the hour, or else its status code and its cause.
+// A check takes about five bytes: three for the time since the beginning of the hour and two flags, and the response time. A failure is
+// described before the check: a marker, the length of a text, and the text. The description holds until the next one, so that repeated
+// failures take no more space than successes.
 const upFlag = 1;
 const responseFlag = 2;
 const flags = 4;
-const [repeatedFailure, newFailure] = [0, 1];
+/** Greater than any time in an hour with its flags. */
+const descriptionMarker = 0xff_ff_ff;
+/** The bytes of a description before its text. */
+export const descriptionHead = 5;
 
-/** A cause is cut, because each change of it is stored. */
-export const maxCauseLength = 200;
-
-/** Encodes a check for the row of its hour. `isRepeated` means that the failure before it in the hour was the same. */
-export function encodeCheck({ checkedAtMs, responseTimeMs, failure }: SingleCheck, hourMs: number, isRepeated = false): Buffer {
+/** Encodes a check for the log of its hour, after the description of its failure. */
+export function encodeCheck({ checkedAtMs, responseTimeMs, failure }: SingleCheck, hourMs: number): Buffer {
   const writer = new ByteWriter();
-  const head = (checkedAtMs - hourMs) * flags + (failure ? 0 : upFlag) + (responseTimeMs === undefined ? 0 : responseFlag);
-  for (const shift of [0, 8, 16]) writer.byte((head >> shift) & 255);
-  if (responseTimeMs !== undefined) writer.varint(responseTimeMs);
-  if (failure && isRepeated) writer.byte(repeatedFailure);
-  else if (failure) {
-    writer.byte(newFailure);
-    writer.varint(failure.statusCode ?? 0);
-    writer.text(failure.cause);
+  if (failure) {
+    const text = Buffer.from(describeFailure(failure));
+    writeBigEndian(writer, descriptionMarker, 3);
+    writeBigEndian(writer, text.length, 2);
+    for (const byte of text) writer.byte(byte);
   }
+  const head = (checkedAtMs - hourMs) * flags + (failure ? 0 : upFlag) + (responseTimeMs === undefined ? 0 : responseFlag);
+  writeBigEndian(writer, head, 3);
+  if (responseTimeMs !== undefined) writer.varint(responseTimeMs);
   return writer.finish();
+}
+
+/** Two failures are the same if their descriptions are. */
+export function describeFailure({ statusCode, cause }: Failure): string {
+  return `${statusCode ?? ''} ${cause}`;
 }
 
 /** Decodes the checks of an hour, in the order in which they were recorded. */
 export function decodeChecks(bytes: Uint8Array, hourMs: number): SingleCheck[] {
   const reader = new ByteReader(bytes);
   const checks: SingleCheck[] = [];
-  let lastFailure: Failure | undefined;
+  let failure: Failure | undefined;
   while (!reader.isAtEnd) {
-    const head = reader.byte() + reader.byte() * 256 + reader.byte() * 65_536;
+    const head = readBigEndian(reader, 3);
+    if (head === descriptionMarker) {
+      failure = parseFailure(Buffer.from(reader.take(readBigEndian(reader, 2))).toString());
+      continue;
+    }
     const responseTimeMs = head & responseFlag ? reader.varint() : undefined;
-    if (!(head & upFlag) && reader.byte() === newFailure) lastFailure = readFailure(reader);
-    checks.push({ checkedAtMs: hourMs + Math.floor(head / flags), responseTimeMs, failure: head & upFlag ? undefined : lastFailure });
+    checks.push({ checkedAtMs: hourMs + Math.floor(head / flags), responseTimeMs, failure: head & upFlag ? undefined : failure });
   }
   return checks;
 }
 
-function readFailure(reader: ByteReader): Failure {
-  const statusCode = reader.varint();
-  return { statusCode: statusCode === 0 ? null : statusCode, cause: reader.text() };
+function parseFailure(description: string): Failure {
+  const space = description.indexOf(' ');
+  const statusCode = description.slice(0, space);
+  return { statusCode: statusCode === '' ? null : Number(statusCode), cause: description.slice(space + 1) };
+}
+
+function writeBigEndian(writer: ByteWriter, value: number, length: number) {
+  for (let shift = (length - 1) * 8; shift >= 0; shift -= 8) writer.byte((value >> shift) & 255);
+}
+
+function readBigEndian(reader: ByteReader, length: number): number {
+  let value = 0;
+  for (let index = 0; index < length; index++) value = value * 256 + reader.byte();
+  return value;
 }

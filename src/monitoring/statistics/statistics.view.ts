@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types/monitoring.ts';
 import type { Aggregate, ResponseTimes } from './aggregate.ts';
-import { countOf, percentileOf } from './histogram.ts';
+import { countOf, percentilesOf } from './histogram.ts';
 import type { Statistics } from './read-statistics.ts';
 import type { SingleCheck } from './single-check.ts';
 
@@ -18,14 +18,25 @@ export function statisticsView({ monitorId, window, range, total, incidentCount,
     incident_count: incidentCount,
     checks: checkCounts(total),
     response_time_ms: responseTimesView(total.responseTimes),
-    buckets: buckets.map(({ range, value }) => ({
-      from: toTime(range.fromMs),
-      to: toTime(range.toMs),
+    buckets: bucketsView(buckets),
+  };
+}
+
+/** Writing a time takes as long as the rest of a bucket. Where one ends, the next one starts. */
+function bucketsView(buckets: Statistics['buckets']): Schemas['StatisticsBucket'][] {
+  let from = buckets[0] ? toTime(buckets[0].range.fromMs) : '';
+  return buckets.map(({ range, value }) => {
+    const to = toTime(range.toMs);
+    const bucket = {
+      from,
+      to,
       uptime_percent: uptimePercent(value),
       checks: checkCounts(value),
       response_time_ms: responseTimesView(value.responseTimes),
-    })),
-  };
+    };
+    from = to;
+    return bucket;
+  });
 }
 
 export function checkView({ checkedAtMs, responseTimeMs, failure }: SingleCheck): Schemas['Check'] {
@@ -52,15 +63,9 @@ function checkCounts({ checks, failedChecks }: Aggregate): Schemas['CheckCounts'
 function responseTimesView({ histogram, totalMs, minMs, maxMs }: ResponseTimes): Schemas['ResponseTimes'] {
   const count = countOf(histogram);
   if (count === 0) return null;
-  const percentile = (share: number) => Math.min(maxMs, Math.max(minMs, Math.round(percentileOf(histogram, share))));
-  return {
-    average: Math.round(totalMs / count),
-    p50: percentile(0.5),
-    p95: percentile(0.95),
-    p99: percentile(0.99),
-    min: minMs,
-    max: maxMs,
-  };
+  const percentiles = percentilesOf(histogram, [0.5, 0.95, 0.99]);
+  const [p50 = 0, p95 = 0, p99 = 0] = percentiles.map((ms) => Math.min(maxMs, Math.max(minMs, Math.round(ms))));
+  return { average: Math.round(totalMs / count), p50, p95, p99, min: minMs, max: maxMs };
 }
 
 function toSeconds(ms: number): number {

@@ -18,15 +18,6 @@ export class ByteWriter {
     this.#bytes.push(rest);
   }
 
-  bytes(bytes: Uint8Array) {
-    this.varint(bytes.length);
-    for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  text(text: string) {
-    this.bytes(Buffer.from(text));
-  }
-
   finish(): Buffer {
     return Buffer.from(this.#bytes);
   }
@@ -51,22 +42,21 @@ export class ByteReader {
   }
 
   varint(): number {
+    let byte = this.byte();
+    if (byte < 128) return byte;
     let value = 0;
-    for (let factor = 1; ; factor *= 128) {
-      const byte = this.byte();
-      if (byte < 128) return value + byte * factor;
+    let factor = 1;
+    for (; byte >= 128; byte = this.byte()) {
       value += (byte - 128) * factor;
+      factor *= 128;
     }
+    return value + byte * factor;
   }
 
-  bytes(): Uint8Array {
-    const length = this.varint();
+  /** Returns the next bytes. */
+  take(length: number): Uint8Array {
     if (length > this.#bytes.length - this.#position) throw new Error('Stored statistics end in the middle of a value.');
     this.#position += length;
     return this.#bytes.subarray(this.#position - length, this.#position);
-  }
-
-  text(): string {
-    return Buffer.from(this.bytes()).toString();
   }
 }

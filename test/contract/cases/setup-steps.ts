@@ -1,4 +1,5 @@
 // The steps that setups.ts is composed of.
+import { addChecks as addToHistory, rollUpHoursOf } from '../../support/check-history.ts';
 import { sampleEvent } from '../../support/sample-event.ts';
 import { type Body, createProvider, encodeBody, withInvalidInput } from '../../support/valid-requests.ts';
 import type { WebServer } from '../../support/web-server.ts';
@@ -93,8 +94,20 @@ interface AddedCheck {
 }
 
 /** Adds checks of the monitor, as if they had been made at these times, to its history. */
-export async function addChecks(_draft: Draft, _monitorId: number, _outcomes: AddedCheck[]): Promise<void> {
-  throw new Error('not written yet');
+export async function addChecks({ environment, user }: Draft, monitorId: number, outcomes: AddedCheck[]): Promise<void> {
+  const { database } = environment.main;
+  const nowMs = database.now();
+  const checks = outcomes.map(({ secondsAgo, up, ms, statusCode, cause }) => ({
+    atMs: Math.round(nowMs - secondsAgo * 1000),
+    ms,
+    ...(!up && { cause: cause ?? 'connection refused', statusCode }),
+  }));
+  await addToHistory(database, { userId: user.id, monitorId }, checks);
+  await rollUpHoursOf(
+    database,
+    { userId: user.id, monitorId },
+    checks.map(({ atMs }) => atMs),
+  );
 }
 
 /** A successful check in each of this many periods before now, and two that failed when `addIncident` begins its incident. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUser } from '../../../src/accounts/users.ts';
+import { purgeAll, readHistoryRows } from '../../support/check-history.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { wakeAll } from '../../support/wake.ts';
 import { scripts, startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -39,11 +40,16 @@ test.each([
   responding.resolve();
   await expect.poll(async () => (await other.api.get(kept.path)).body.data.last_error, { timeout: 20_000 }).toBe('HTTP 503');
   const remaining = await service.database.asEngine((em) =>
-    em.execute(
-      `select monitor_id from check_hours where user_id = ? union all select monitor_id from incidents where user_id = ?
-       union all select id from monitors where user_id = ?`,
-      [user.id, user.id, user.id],
-    ),
+    em.execute(`select monitor_id from incidents where user_id = ? union all select id from monitors where user_id = ?`, [
+      user.id,
+      user.id,
+    ]),
   );
   expect(remaining).toEqual([]);
+  // What remembers the deletion is deleted with the history of the monitor. Here there is none, also before that.
+  const { database } = service;
+  const history = await readHistoryRows(database, { userId: user.id });
+  expect(history.filter(({ table }) => table !== 'deleted_monitors')).toEqual([]);
+  await purgeAll(database);
+  expect(await readHistoryRows(database, { userId: user.id })).toEqual([]);
 });

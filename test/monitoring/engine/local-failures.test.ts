@@ -9,6 +9,7 @@ import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.t
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { countLoggedChecks } from '../../support/check-history.ts';
 import { testCipher } from '../../support/cipher.ts';
 import { urlOf } from '../../support/database.ts';
 import { run } from '../../support/process.ts';
@@ -106,7 +107,7 @@ test('forgets a local failure with the first check', async () => {
   expect(after.body.data).toEqual({ ...before.body.data, last_error });
   expect(after.headers.get('ETag')).not.toBe(before.headers.get('ETag'));
   expect((await user.api.get(`${path}/incidents`)).body.data).toEqual([]);
-  expect(await service.database.asEngine((em) => em.execute('select from check_hours where monitor_id = ?', [id]))).toEqual([]);
+  expect(await countLoggedChecks(service.database, id)).toEqual({ checks: 0, failures: 0 });
 
   await startEngine({ net: { allow: parseRanges(['127.0.0.0/8']), lookup: async () => [{ address: '127.0.0.1', family: 4 }] } });
   await expect.poll(async () => (await show(path)).status, { timeout: 15_000 }).toBe('up');

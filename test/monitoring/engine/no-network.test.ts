@@ -6,6 +6,7 @@ import { Engine, type EngineDeps } from '../../../src/monitoring/engine/engine.t
 import { parseRanges } from '../../../src/net/addresses.ts';
 import { Pinger } from '../../../src/net/ping.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { readLoggedChecks } from '../../support/check-history.ts';
 import { testCipher } from '../../support/cipher.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { startTestClock, type TestClock } from '../../support/test-clock.ts';
@@ -111,7 +112,7 @@ test('if three servers have become silent and no host replies, no failure is rec
     expect(await show(path)).toMatchObject({ status: 'up', last_error });
     expect(await readIncidents(path)).toEqual([]);
   }
-  expect(await service.database.asEngine((em) => em.execute('select from check_hours where user_id = ?', [user.id]))).toEqual([]);
+  expect(await readLoggedChecks(service.database, user.id)).toEqual([]);
   const [first = ''] = paths;
   const { last_error: noticed } = await show(first);
   // Another process notices it later.

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryInTransaction } from '../../../src/db/statement.ts';
 import { wakeEngine } from '../../../src/monitoring/wake.ts';
 import { findPing } from '../../../src/net/ping.ts';
+import { countLoggedChecks, purgeAll, readHistoryRows } from '../../support/check-history.ts';
 import { openIncidents, pagerDutyEvent } from '../../support/pagerduty-receiver.ts';
 import { startReceivers } from '../../support/receivers.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
@@ -173,7 +174,8 @@ test('a ping monitor for this machine is up, or says that this machine cannot pi
   };
   await expect.poll(outcome, { timeout: 20_000 }).toEqual(canPing ? 'up' : expect.stringContaining('cannot ping'));
   expect(await statusOf(path)).toBe(canPing ? 'up' : 'pending'); // One failure does not take it down.
+  expect((await countLoggedChecks(service.database, id)).checks).toBeGreaterThan(0);
   await user.api.delete(path);
-  const rows = await service.database.asEngine((em) => em.execute('select * from check_hours where monitor_id = ?', [id]));
-  expect(rows).toEqual([]);
+  await purgeAll(service.database);
+  expect(await readHistoryRows(service.database, { monitorId: id })).toEqual([]);
 });

@@ -5,6 +5,7 @@ import type { CheckResult } from '../../../src/monitoring/checks/check.ts';
 import type { Claim } from '../../../src/monitoring/engine/claim.ts';
 import { type CompletedCheck, recordResults } from '../../../src/monitoring/engine/record.ts';
 import type { StoredEvent } from '../../../src/monitoring/messages/event.ts';
+import { readLoggedChecks, rollUpFrom } from '../../support/check-history.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 import { claimOf, createMonitors, makeOverdue, secondsUntilDue, succeeded } from './due-monitors.ts';
@@ -36,6 +37,9 @@ async function record(completed: CompletedCheck[]): Promise<number> {
   return (await database.asEngine((em) => recordResults(queryInTransaction(em), completed))).accepted;
 }
 
+/** The statistics of a monitor in the last 24 hours. */
+const readStatistics = async (id: number) => (await user.api.get(`/api/monitors/${id}/statistics?window=24h`)).body.data;
+
 test('sets the next check into the future, at the phase of the monitor within its interval', async () => {
   await createMonitors(database, user.id, 300);
   const claims = await claimOverdue(300);
@@ -66,10 +70,8 @@ test('of two results for one monitor, accepts the one with the current claim, an
   const early = await claimOverdue(3);
   const late = await claimOverdue(1);
   expect(await record([...early, ...late].map((claim) => succeeded(claim)))).toBe(3);
-  const [hours] = await database.asEngine((em) =>
-    em.execute<{ checks: number }[]>('select sum(checks)::int as checks from check_hours where user_id = ?', [user.id]),
-  );
-  expect(hours?.checks).toBe(3);
+  const checked = (await readLoggedChecks(database, user.id)).map(({ monitorId }) => monitorId);
+  expect(checked.toSorted((one, other) => one - other)).toEqual(early.map(({ id }) => id).toSorted((one, other) => one - other));
 });
 
 test.each([
@@ -93,27 +95,30 @@ test('a monitor that is not active accepts no result, also with a valid claim', 
   expect(await record(claims.map((claim) => succeeded(claim)))).toBe(0);
 });
 
-test('counts checks per hour', async () => {
-  await createMonitors(database, user.id, 1);
+test('records every check with its response time, in one row per hour, and adds them up', async () => {
+  const { id } = await createMonitor(user);
   // now() is the start of the transaction, so all checks fall into the same hour only within one transaction.
   await database.asEngine(async (em) => {
     for (const ms of [20, 10, 30, 15]) {
       await makeOverdue(em, user.id);
-      const claims = await claimOf(em, user.id, 1);
-      await recordResults(
-        queryInTransaction(em),
-        claims.map((claim) => succeeded(claim, ms)),
-      );
+      const completed = (await claimOf(em, user.id, 1)).map((claim) => succeeded(claim, ms));
+      await recordResults(queryInTransaction(em), completed, completed[0]?.startedMs);
     }
   });
-  const hours = await database.asUser(user.id, (em) =>
-    em.execute(`select hour = date_trunc('hour', hour) as whole, checks, failures, total_ms, min_ms, max_ms from check_hours`),
+  const logs = await database.asUser(user.id, (em) =>
+    em.execute(`select hour = date_trunc('hour', hour, 'UTC') as whole, monitor_id, last_failure from check_logs`),
   );
-  expect(hours).toEqual([{ whole: true, checks: 4, failures: 0, total_ms: 75, min_ms: 10, max_ms: 30 }]);
+  expect(logs).toEqual([{ whole: true, monitor_id: id, last_failure: null }]);
+  const checks = await readLoggedChecks(database, user.id);
+  expect(checks.map(({ responseTimeMs, failure }) => [responseTimeMs, failure])).toEqual([20, 10, 30, 15].map((ms) => [ms, undefined]));
+  expect(await readStatistics(id)).toMatchObject({
+    checks: { total: 4, failed: 0 },
+    response_time_ms: { average: 19, min: 10, max: 30 }, // 75 ms in total
+  });
 });
 
 test('a failure is confirmed after 5 seconds, and the incident has the time, the cause and the status of the first one', async () => {
-  const { path } = await createMonitor(user, { interval: 86_400 });
+  const { id, path } = await createMonitor(user, { interval: 86_400 });
   const failures = [
     { result: { up: false, cause: `HTTP 500 ${'x'.repeat(2000)}`, statusCode: 500 }, agoMs: 3_600_000 },
     { result: { up: false, cause: 'HTTP 502', statusCode: 502 }, agoMs: 60_000 },
@@ -134,9 +139,18 @@ test('a failure is confirmed after 5 seconds, and the incident has the time, the
   expect(incident).toMatchObject({ status_code: 500, cause: `HTTP 500 ${'x'.repeat(991)}` });
   // The checks began an hour ago and a second ago.
   expect((Date.parse(last_checked_at) - Date.parse(incident.started_at)) / 1000).toBeCloseTo(3599, -2);
-  expect(await database.asUser(user.id, (em) => em.execute('select sum(failures)::int as failures from check_hours'))).toEqual([
-    { failures: 3 },
+  // The history has all three, at the times at which they began, and the beginnings of their causes.
+  const checks = await readLoggedChecks(database, user.id);
+  expect(checks.map(({ failure }) => failure)).toEqual([
+    { cause: `HTTP 500 ${'x'.repeat(191)}`, statusCode: 500 },
+    { cause: 'HTTP 502', statusCode: 502 },
+    { cause: 'timed out', statusCode: null },
   ]);
+  const [first = 0, second = 0, third = 0] = checks.map(({ checkedAtMs }) => checkedAtMs / 1000);
+  expect(third - first).toBeCloseTo(3599, -2);
+  expect(third - second).toBeCloseTo(59, -1);
+  await rollUpFrom(database, first * 1000);
+  expect(await readStatistics(id)).toMatchObject({ checks: { total: 3, failed: 3 } });
 });
 
 test('failures from before a stop expire a minute after the interval: the next one is the first of three, and dates the incident', async () => {
@@ -238,7 +252,7 @@ test('alerts are queued for enabled assignments only, and the dispatchers of all
 });
 
 test('stores the time to a failing response, and null if there was no response', async () => {
-  await createMonitors(database, user.id, 1);
+  const { id } = await createMonitor(user);
   const read = () => database.asUser(user.id, (em) => em.execute('select last_response_time_ms as ms, last_error as error from monitors'));
   const failure = { up: false, cause: 'HTTP 500', statusCode: 500, responseTimeMs: 41.6 } as const;
   await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: failure })));
@@ -246,13 +260,15 @@ test('stores the time to a failing response, and null if there was no response',
   const silence = { up: false, cause: 'timed out after 10 s', statusCode: null } as const;
   await record((await claimOverdue(1)).map((claim) => ({ ...succeeded(claim), result: silence })));
   expect(await read()).toEqual([{ ms: null, error: 'timed out after 10 s' }]);
+  const checks = await readLoggedChecks(database, user.id);
+  expect(checks.map(({ responseTimeMs }) => responseTimeMs)).toEqual([42, undefined]);
   // The times in the statistics are those of successful checks.
-  const hours = await database.asUser(user.id, (em) =>
-    em.execute<{ total_ms: number }[]>(
-      'select sum(total_ms)::int as total_ms, min(min_ms) as min_ms, max(max_ms) as max_ms from check_hours',
-    ),
-  );
-  expect(hours).toEqual([{ total_ms: 0, min_ms: null, max_ms: null }]);
+  expect(await readStatistics(id)).toMatchObject({ checks: { total: 2, failed: 2 }, response_time_ms: null });
+  await record((await claimOverdue(1)).map((claim) => succeeded(claim, 7)));
+  expect(await readStatistics(id)).toMatchObject({
+    checks: { total: 3, failed: 2 },
+    response_time_ms: { average: 7, p50: 7, p99: 7, min: 7, max: 7 },
+  });
 });
 
 describe('the event of an alert', () => {

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
 import { Engine } from '../../../src/monitoring/engine/engine.ts';
 import { startEngine } from '../../../src/monitoring/engine/start-engine.ts';
+import { dayMs, hourMs, rings, startOfHour, startOfMonth } from '../../../src/monitoring/statistics/periods.ts';
+import { setProgress, startProgress } from '../../../src/monitoring/statistics/progress.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { addChecks, readHistoryRows } from '../../support/check-history.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { startTestClock } from '../../support/test-clock.ts';
 import { startWebServer } from '../../support/web-server.ts';
@@ -27,13 +30,18 @@ test('deletes old statistics and incidents after the start', async () => {
   const count = () =>
     service.database.asEngine((em) =>
       em.execute(
-        `select (select count(*)::int from check_hours where monitor_id = ?) as hours,
+        `select (select count(*)::int from day_statistics where monitor_id = ?) as months,
                 (select count(*)::int from incidents where monitor_id = ?) as incidents`,
         [id, id],
       ),
     );
   await service.database.asEngine(async (em) => {
-    await em.execute(`insert into check_hours values (?, ?, app_now() - interval '401 days', 1, 0, 1, 1, 1)`, [user.id, id], 'run');
+    const month = startOfMonth(startOfMonth(Date.now() - 400 * dayMs) - 1); // It ended more than 400 days ago.
+    await em.execute(
+      'insert into day_statistics (user_id, monitor_id, month, slot, days) values (?, ?, to_timestamp(?)::date, ?, ?)',
+      [user.id, id, month / 1000, rings.day_statistics.slotOf(month), Buffer.alloc(1)],
+      'run',
+    );
     await em.execute(
       `insert into incidents (user_id, monitor_id, started_at, resolved_at, cause)
        values (?, ?, app_now() - interval '402 days', app_now() - interval '401 days', 'HTTP 503')`,
@@ -41,13 +49,30 @@ test('deletes old statistics and incidents after the start', async () => {
       'run',
     );
   });
-  expect(await count()).toEqual([{ hours: 1, incidents: 1 }]);
+  expect(await count()).toEqual([{ months: 1, incidents: 1 }]);
   const engine = await start();
   try {
-    await expect.poll(count, { timeout: 20_000 }).toEqual([{ hours: 0, incidents: 0 }]);
+    await expect.poll(count, { timeout: 20_000 }).toEqual([{ months: 0, incidents: 0 }]);
   } finally {
     await engine.stop();
   }
+});
+
+test('calculates statistics, and deletes the history of deleted monitors, after the start', async () => {
+  const { database } = service;
+  const user = await service.createUser();
+  const [kept, deleted] = [await createMonitor(user, { is_active: false }), await createMonitor(user, { is_active: false })];
+  const hour = startOfHour(Date.now()) - 2 * hourMs;
+  for (const { id } of [kept, deleted]) await addChecks(database, { userId: user.id, monitorId: id }, [{ atMs: hour, ms: 5 }]);
+  await user.api.delete(deleted.path);
+  const rowsOf = async (monitorId: number) => (await readHistoryRows(database, { userId: user.id, monitorId })).map(({ table }) => table);
+  expect(await rowsOf(kept.id)).toEqual(['check_logs']);
+  expect(await rowsOf(deleted.id)).toEqual(['check_logs', 'deleted_monitors']);
+  await database.engineTransaction((query) => query(startProgress({}), setProgress({ hour: new Date(hour), monitorId: 0 })));
+  const engine = await start();
+  onTestFinished(() => engine.stop());
+  await expect.poll(() => rowsOf(kept.id), { timeout: 20_000 }).toEqual(['check_logs', 'hour_statistics']);
+  await expect.poll(() => rowsOf(deleted.id), { timeout: 20_000 }).toEqual([]);
 });
 
 test('asks the address of CONNECTIVITY_CHECK if a check gets no reply', async () => {

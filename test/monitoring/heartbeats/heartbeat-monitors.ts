@@ -1,3 +1,4 @@
+import { type CheckCounts, countLoggedChecks } from '../../support/check-history.ts';
 import type { TestService, TestUser } from '../../support/service.ts';
 import { createMonitor, createProvider } from '../factories.ts';
 
@@ -38,13 +39,7 @@ export async function readAlertKinds({ database }: Pick<TestService, 'database'>
   return alerts.map(({ kind }) => kind);
 }
 
-/** Returns how many checks of a monitor were counted, and how many of them failed. */
-export async function readCounts({ database }: Pick<TestService, 'database'>, { id }: { id: number }) {
-  const [counts] = await database.asEngine((em) =>
-    em.execute<{ checks: number; failures: number }[]>(
-      'select coalesce(sum(checks), 0)::int as checks, coalesce(sum(failures), 0)::int as failures from check_hours where monitor_id = ?',
-      [id],
-    ),
-  );
-  return counts;
+/** Returns how many checks of a monitor were recorded, and how many of them failed. */
+export function readCounts({ database }: Pick<TestService, 'database'>, { id }: { id: number }): Promise<CheckCounts> {
+  return countLoggedChecks(database, id);
 }

@@ -82,6 +82,59 @@ export const databaseFaults: Fault[] = [
       tests: ['test/monitoring/incidents/acknowledge-incident.test.ts > pausing'],
     },
   ]),
+  ...faultsIn({ file: 'src/db/migrations/0018_statistics.sql', tests: policies }, [
+    {
+      title: 'every user sees the history of everybody',
+      find: "own_rows on %I for select to sitekeeper_app using (user_id = current_user_id())', ring.name);",
+      replace: "own_rows on %I for select to sitekeeper_app using (true)', ring.name);",
+    },
+    {
+      title: 'requests can delete their history',
+      find: "'grant select on %I to sitekeeper_app', ring.name",
+      replace: "'grant select, delete on %I to sitekeeper_app', ring.name",
+    },
+    {
+      title: 'requests can read partitions',
+      find: "'grant select, truncate on %I to sitekeeper_engine', part",
+      replace: "'grant select, truncate on %I to sitekeeper_engine, sitekeeper_app', part",
+    },
+    {
+      title: 'the owner of the tables sees all rows of a partition',
+      find: "      execute format('alter table %I force row level security', part);\n",
+      replace: '',
+    },
+    {
+      title: 'the engine cannot empty partitions',
+      find: "'grant select, truncate on %I to sitekeeper_engine', part",
+      replace: "'grant select on %I to sitekeeper_engine', part",
+      tests: ['test/monitoring/engine/retention.test.ts > the history'],
+    },
+    {
+      title: 'the engine can empty the whole history at once',
+      find: "'grant select, insert, update, delete on %I to sitekeeper_engine', ring.name",
+      replace: "'grant select, insert, update, delete, truncate on %I to sitekeeper_engine', ring.name",
+    },
+    {
+      title: 'requests can change how far statistics were calculated',
+      find: 'grant select on roll_up_progress to sitekeeper_app;',
+      replace: 'grant select, update on roll_up_progress to sitekeeper_app;',
+    },
+    {
+      title: 'a user can have the history of others deleted',
+      find: 'create policy own_rows on deleted_monitors to sitekeeper_app using (user_id = current_user_id());',
+      replace: 'create policy own_rows on deleted_monitors to sitekeeper_app using (true);',
+    },
+    {
+      title: 'the history of a deleted monitor is not deleted',
+      find: 'create trigger history_kept after delete on monitors\nreferencing old table as deleted for each statement execute function remember_deleted_monitors();\n',
+      replace: '',
+    },
+    {
+      title: 'the sums of a deleted user are not deleted',
+      find: 'create trigger history_kept after delete on users\nreferencing old table as deleted for each statement execute function remember_deleted_users();\n',
+      replace: '',
+    },
+  ]),
   ...faultsIn({ file: 'src/db/migrations/0003_shares_and_caps.sql', tests: policies }, [
     {
       title: 'every user sees the message counts of everybody',

@@ -193,25 +193,10 @@ export const engineFaults: Fault[] = [
       replace: 'const checkedAt = sql<Date>`app_now()`;',
     },
     {
-      title: 'the response times of failures count in the statistics',
-      find: 'ms: up ? ms : null',
-      replace: 'ms',
-    },
-    {
-      title: 'the statistics count no failures',
-      find: '`case when r.up then 0 else 1 end`',
-      replace: '`case when r.up then 0 else 0 end`',
-    },
-    {
-      title: 'the statistics keep only the last response time as minimum',
-      find: 'sql`least(check_hours.min_ms, excluded.min_ms)`',
-      replace: 'sql`excluded.min_ms`',
-    },
-    {
-      title: 'the statistics keep only the last response time as maximum',
-      find: 'sql`greatest(check_hours.max_ms, excluded.max_ms)`',
-      replace: 'sql`excluded.max_ms`',
-      tests: ['test/monitoring/engine/record.test.ts > counts checks per hour'],
+      title: 'the history has the time at which the result of a check was recorded, not when the check began',
+      find: 'checkedAtMs: Math.round(clock?.ms ?? 0) - age_ms,',
+      replace: 'checkedAtMs: Math.round(clock?.ms ?? 0),',
+      tests: ['test/monitoring/engine/record.test.ts > a failure is confirmed after 5 seconds'],
     },
     {
       title: 'a long cause is stored in full',
@@ -222,6 +207,31 @@ export const engineFaults: Fault[] = [
       title: 'the dispatchers of other processes are not told of new alerts',
       find: 'if (alerts > 0) await query(wakeDispatcher({}));',
       replace: '',
+    },
+  ]),
+  ...faultsIn({ file: 'src/monitoring/statistics/history.ts', tests: record }, [
+    {
+      title: 'the response times of failures count in the statistics',
+      find: 'failure || responseTimeMs === undefined',
+      replace: 'responseTimeMs === undefined',
+      tests: ['test/monitoring/engine/record.test.ts > stores the time to a failing response'],
+    },
+    {
+      title: 'the statistics count no failures',
+      find: 'checks.filter(({ failure }) => failure).length + moreFailures',
+      replace: 'moreFailures',
+    },
+    {
+      title: 'the minimum in the statistics is the first response time',
+      find: 'minMs: sorted[0] ?? 0',
+      replace: 'minMs: times[0] ?? 0',
+      tests: ['test/monitoring/engine/record.test.ts > records every check with its response time'],
+    },
+    {
+      title: 'the maximum in the statistics is the last response time',
+      find: 'maxMs: sorted.at(-1) ?? 0',
+      replace: 'maxMs: times.at(-1) ?? 0',
+      tests: ['test/monitoring/engine/record.test.ts > records every check with its response time'],
     },
   ]),
   ...faultsIn({ file: 'src/monitoring/engine/record-incidents.ts', tests: record }, [
@@ -594,7 +604,7 @@ export const engineFaults: Fault[] = [
     { title: 'message counts of the running day are deleted', find: 'const messageCountDays = 2;', replace: 'const messageCountDays = 0;' },
     {
       title: 'old statistics are never deleted',
-      find: "    deletion('old statistics', deleteCheckHours({ days: retentionDays })),\n",
+      find: '    emptyExpiredSlots(database, retentionDays),\n',
       replace: '',
     },
     {
@@ -615,11 +625,53 @@ export const engineFaults: Fault[] = [
       tests: ['test/monitoring/engine/retention.test.ts > keeps an incident that is open'],
     },
   ]),
+  ...faultsIn({ file: 'src/monitoring/statistics/expired-slots.ts', tests: ['test/monitoring/engine/retention.test.ts > the history'] }, [
+    {
+      title: 'the statistics of days are kept for longer than the API says, if RETENTION_DAYS is greater',
+      find: 'Math.min(retentionDays, maxDays)',
+      replace: 'retentionDays',
+    },
+    {
+      title: 'the statistics of days are kept for longer than RETENTION_DAYS',
+      find: 'Math.min(retentionDays, maxDays)',
+      replace: 'maxDays',
+    },
+    {
+      title: 'the statistics of hours are deleted after four weeks',
+      find: 'const hoursKeptMs = 35 * dayMs;',
+      replace: 'const hoursKeptMs = 28 * dayMs;',
+    },
+    {
+      title: 'checks are deleted after a day',
+      find: 'const checksKeptMs = 48 * hourMs;',
+      replace: 'const checksKeptMs = 24 * hourMs;',
+    },
+    {
+      title: 'checks are deleted before their hour was rolled up',
+      find: 'Math.min(nowMs - checksKeptMs, rolledUntilMs)',
+      replace: 'nowMs - checksKeptMs',
+    },
+    {
+      title: 'old statistics stay because one of their partitions is in use',
+      find: 'if (!hasCode(error, lockNotAvailable)) throw error;',
+      replace: 'throw error;',
+    },
+  ]),
   ...faultsIn({ file: 'src/monitoring/engine/start-engine.ts', tests: ['test/monitoring/engine/start-engine.test.ts'] }, [
     {
       title: 'the service never deletes old statistics, alerts and incidents',
       find: 'startBatchJobs(monitoringDeletions(database, config.retentionDays)',
       replace: 'startBatchJobs([]',
+    },
+    {
+      title: 'statistics are never calculated',
+      find: '[rollUp(database), purgeDeletedMonitors(database)]',
+      replace: '[purgeDeletedMonitors(database)]',
+    },
+    {
+      title: 'the history of deleted monitors is kept until it has expired',
+      find: '[rollUp(database), purgeDeletedMonitors(database)]',
+      replace: '[rollUp(database)]',
     },
     {
       title: 'every search for a program that can ping is logged',
@@ -640,8 +692,8 @@ export const engineFaults: Fault[] = [
     },
     {
       title: 'alerts are sent on after a shutdown',
-      find: '[engine.stop(), dispatcher.stop(), stopRetention()]',
-      replace: '[engine.stop(), stopRetention()]',
+      find: '[engine.stop(), dispatcher.stop(), stopStatistics(), stopRetention()]',
+      replace: '[engine.stop(), stopStatistics(), stopRetention()]',
       tests: ['test/monitoring/engine/start-engine.test.ts > stops the loop that sends alerts'],
     },
   ]),

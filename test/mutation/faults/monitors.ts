@@ -430,8 +430,8 @@ export const monitorFaults: Fault[] = [
     [
       {
         title: 'a result that is dropped because a maintenance has started counts',
-        find: 'rows.filter(({ token }) => tokens.has(token)).map(',
-        replace: 'rows.map(',
+        find: 'const accepted = rows.filter(({ token }) => tokens.has(token));',
+        replace: 'const accepted = rows;',
       },
     ],
   ),
