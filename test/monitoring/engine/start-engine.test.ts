@@ -71,7 +71,7 @@ test('calculates statistics, and deletes the history of deleted monitors, after 
   await database.engineTransaction((query) => query(startProgress({}), setProgress({ hour: new Date(hour), monitorId: 0 })));
   const engine = await start();
   onTestFinished(() => engine.stop());
-  await expect.poll(() => rowsOf(kept.id), { timeout: 20_000 }).toEqual(['check_logs', 'hour_statistics']);
+  await expect.poll(() => rowsOf(kept.id), { timeout: 20_000 }).toContain('hour_statistics');
   await expect.poll(() => rowsOf(deleted.id), { timeout: 20_000 }).toEqual([]);
 });
 

@@ -9,7 +9,17 @@ import { reopen } from '../../support/database.ts';
 import { startService, type TestService, type TestUser } from '../../support/service.ts';
 import { createMonitor } from '../factories.ts';
 import { aggregateOf } from './aggregates.ts';
-import { addIncident, dayMs, hourMs, type MonitorKey, minuteMs, readStored, setObserved, setProgress } from './stored-history.ts';
+import {
+  addIncident,
+  dayMs,
+  hourMs,
+  killedAtCommit,
+  type MonitorKey,
+  minuteMs,
+  readStored,
+  setObserved,
+  setProgress,
+} from './stored-history.ts';
 
 let service: TestService;
 let database: Database;
@@ -155,14 +165,7 @@ describe('a deleted monitor', () => {
     await rollUpEverything();
     await user.api.delete(`/api/monitors/${monitorId}`);
     const before = [await readHistoryRows(database, { userId: user.id }), await sums(user)];
-    const failing = {
-      engineTransaction: (work: Parameters<Database['engineTransaction']>[0]) =>
-        database.engineTransaction(async (query) => {
-          await work(query);
-          throw new Error('The process was killed.');
-        }),
-    } as Database;
-    await expect(purgeDeletedMonitors(failing).runBatch()).rejects.toThrow('The process was killed.');
+    await expect(purgeDeletedMonitors(killedAtCommit(database)).runBatch()).rejects.toThrow('The process was killed.');
     expect([await readHistoryRows(database, { userId: user.id }), await sums(user)]).toEqual(before);
     await purgeAll(database);
     expect(await readHistoryRows(database, { monitorId })).toEqual([]);
@@ -224,16 +227,14 @@ test.runIf(process.env.TEST_DATABASE_URL)(
     try {
       await setProgress(database, day);
       const [rolledUp, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const slow = {
-        engineTransaction: (work: Parameters<Database['engineTransaction']>[0]) =>
-          other.engineTransaction(async (query) => {
-            const result = await work(query);
-            rolledUp.resolve();
-            await isWaiting.promise;
-            return result;
-          }),
-      } as Database;
-      const batch = rollUp(slow).runBatch();
+      const engineTransaction: Database['engineTransaction'] = (work) =>
+        other.engineTransaction(async (query) => {
+          const result = await work(query);
+          rolledUp.resolve();
+          await isWaiting.promise;
+          return result;
+        });
+      const batch = rollUp({ ...other, engineTransaction }).runBatch();
       await rolledUp.promise;
       await user.api.delete(`/api/monitors/${deleted.monitorId}`);
       const purge = purgeBatch();

@@ -15,6 +15,7 @@ import {
   addIncident,
   dayMs,
   hourMs,
+  killedAtCommit,
   type MonitorKey,
   minuteMs,
   readProgress,
@@ -424,14 +425,7 @@ describe('many monitors', () => {
     await setProgress(database, startMs);
     await runBatch();
     const [before, progress] = [await rows(), await readProgress(database)];
-    const failing = {
-      engineTransaction: (work: Parameters<Database['engineTransaction']>[0]) =>
-        database.engineTransaction(async (query) => {
-          await work(query);
-          throw new Error('The process was killed.');
-        }),
-    } as Database;
-    await expect(rollUp(failing).runBatch()).rejects.toThrow('The process was killed.');
+    await expect(rollUp(killedAtCommit(database)).runBatch()).rejects.toThrow('The process was killed.');
     expect([await rows(), await readProgress(database)]).toEqual([before, progress]);
     await rollUpAll(database);
     expect((await sums()).hours.get(startMs)).toEqual(aggregateOf({ observedMs: 150 * hourMs, checks: 150 }));

@@ -165,3 +165,13 @@ export async function within<T>(database: Database, periodMs: number, run: (nowM
     }
   }
 }
+
+/** The database of a process that is killed right before it commits. */
+export function killedAtCommit(database: Database): Database {
+  const engineTransaction: Database['engineTransaction'] = (work) =>
+    database.engineTransaction(async (query) => {
+      await work(query);
+      throw new Error('The process was killed.');
+    });
+  return { ...database, engineTransaction };
+}
