@@ -8,6 +8,7 @@ import { migratePostgres, openPostgres } from '../../src/db/postgres.ts';
 import { entities } from '../../src/entities.ts';
 import { type Claim, claimFairly } from '../../src/monitoring/engine/claim.ts';
 import { recordResults } from '../../src/monitoring/engine/record.ts';
+import { dayChunks, selectChunks, toChunk, writeChunks } from '../../src/monitoring/statistics/chunk-rows.ts';
 import { rings, startOfHour } from '../../src/monitoring/statistics/periods.ts';
 import { appendChecks } from '../../src/monitoring/statistics/record-checks.ts';
 import { rollUp } from '../../src/monitoring/statistics/roll-up.ts';
@@ -60,11 +61,12 @@ async function bench() {
   await owner.query('vacuum analyze monitors');
   const claims = await perSecond(10, async (worker) => (await claim(worker)).length);
 
-  announce('three days of checks');
-  await owner.query('truncate check_logs');
-  const history = await simulateDays(Math.min(100, monitors));
   announce('incidents');
   const incidents = await simulateIncidents(50_000);
+
+  announce('three days of checks');
+  await owner.query('truncate check_logs');
+  const history = await simulateDays(Math.min(300, monitors));
 
   console.table({
     'claims per second, 4 workers': { measured: Math.round(claims) },
@@ -197,9 +199,11 @@ async function simulateDays(count: number): Promise<{ logBytes: number; dayBytes
   const { runBatch } = rollUp(worker);
   while ((await runBatch()) > 0);
   await owner.query('vacuum hour_statistics');
+  await fillMonth(worker, startMs + day);
   const bytesPerRow = async (table: string, rows: number) => {
     const { rows: sizes } = await owner.query<{ bytes: number }>(
-      `select sum(pg_total_relation_size(inhrelid))::float8 as bytes from pg_inherits where inhparent = $1::regclass`,
+      `select sum(pg_total_relation_size(inhrelid))::float8 as bytes from pg_inherits
+        where inhparent = $1::regclass and pg_relation_size(inhrelid) > 0`,
       [table],
     );
     return (sizes[0]?.bytes ?? 0) / rows;
@@ -209,6 +213,23 @@ async function simulateDays(count: number): Promise<{ logBytes: number; dayBytes
     dayBytes: await bytesPerRow('hour_statistics', count * 3),
     monthBytes: await bytesPerRow('day_statistics', count),
   };
+}
+
+/** Repeats a day that was rolled up for all days of a month, one after the other. */
+async function fillMonth(worker: Database, dayMs: number) {
+  const startMs = dayChunks.startOf(dayMs);
+  const { rows: monitors } = await owner.query<{ id: number; user_id: number }>('select id, user_id from monitors');
+  const subjects = monitors.map(({ id, user_id }) => ({ userId: Number(user_id), monitorId: Number(id) }));
+  const [stored] = await worker.engineTransaction((query) => query(selectChunks(dayChunks, subjects, [startMs])));
+  const rows = stored.map(toChunk);
+  for (let number = 1; number <= 31; number++) {
+    for (const { chunk } of rows) {
+      const value = chunk.get(dayChunks.numberOf(dayMs));
+      if (value) chunk.set(number, value);
+    }
+    await worker.engineTransaction((query) => writeChunks(query, dayChunks, rows));
+    await owner.query('vacuum day_statistics');
+  }
 }
 
 /** Returns the bytes of one resolved incident with its two alerts to one provider. */

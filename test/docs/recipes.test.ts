@@ -127,7 +127,9 @@ test('every command of the page is accepted as it is pasted, and creates or chan
     }
   }
   expect(responses.map(({ status }) => status)).toEqual([...recipes.map(() => 201), 201, 200, 200, 200, 200, 200, 200, 200]);
-  const [assigned, open, acknowledged, statistics, overview, checks, changed, changedMany] = responses.slice(-8).map(({ body }) => body.data);
+  const [assigned, open, acknowledged, statistics, overview, checks, changed, changedMany] = responses
+    .slice(-8)
+    .map(({ body }) => body.data);
   expect(assigned).toMatchObject({ provider_id: provider.data.id, delay_seconds: 600, remind_every_seconds: 3600 });
   expect([open[0].id, acknowledged]).toEqual([incidentId, { ...open[0], acknowledged_at: expect.any(String) }]);
   expect([statistics.window, overview.monitors.total, checks]).toEqual(['30d', recipes.length, []]);

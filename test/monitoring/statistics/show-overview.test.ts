@@ -86,6 +86,15 @@ test('a monitor that was not checked yet does not change the uptime of others', 
   expect(await uptime()).toEqual({ '24h': 100, '7d': 100, '30d': 100 });
 });
 
+test('the time in which a monitor is paused does not change the uptime', async () => {
+  const monitor = await create({}, `status = 'paused', is_active = false`);
+  const nowMs = service.database.now();
+  await setProgress(service.database, nowMs - 5 * hourMs);
+  await observe(monitor, [nowMs - 3 * hourMs, nowMs - 2 * hourMs]);
+  await addIncident(service.database, monitor, nowMs - 150 * minuteMs, nowMs - 2 * hourMs);
+  expect(await uptime()).toEqual({ '24h': 50, '7d': 50, '30d': 50 });
+});
+
 describe('the uptime', () => {
   /** Monitors with each status, observed in the last hours, in the last days, and in the last weeks. */
   async function addHistory(nowMs: number) {
