@@ -9,7 +9,7 @@ import type { Chunk } from './chunk.ts';
 import { dayChunks, hourChunks, selectChunks, toChunk, totalsId } from './chunk-rows.ts';
 import { certainEnd } from './observation.ts';
 import { hourMs, startOfDay, startOfHour, startOfMonth, starts } from './periods.ts';
-import { selectProgress } from './progress.ts';
+import { rolledUntil, selectProgress } from './progress.ts';
 import { uptimePercent } from './statistics.view.ts';
 import { bucketsOf } from './windows.ts';
 
@@ -20,7 +20,6 @@ type Overview = components['schemas']['Overview'];
 
 const db = tables<typeof MonitorEntity | typeof IncidentEntity>();
 
-const rolledUntil = sql`(select hour from roll_up_progress)`;
 const countOfStatus = (status: string) => sql<number>`(count(*) filter (where status = ${sql.lit(status)}))::int`.as(status);
 
 /** How much of the observed time of a monitor lies between two times, in milliseconds. */
@@ -43,7 +42,7 @@ const selectMonitors = prepare(() =>
 /** Open incidents, and those that were resolved lately. Each has an index. */
 const selectIncidents = prepare(() => {
   const found = db.selectFrom('incidents').select(['user_id', 'monitor_id', 'started_at', 'resolved_at']);
-  const recent = found.where('resolved_at', 'is', null).unionAll(found.where('resolved_at', '>', sql<Date>`${rolledUntil}`));
+  const recent = found.where('resolved_at', 'is', null).unionAll(found.where('resolved_at', '>', rolledUntil));
   const down = observedMs(sql`greatest(i.started_at, ${rolledUntil})`, sql`coalesce(i.resolved_at, app_now())`);
   return db
     .selectFrom(recent.as('i'))

@@ -11,26 +11,26 @@ const progress = () =>
     .select([sql<number>`(extract(epoch from hour) * 1000)::float8`.as('hourMs'), 'monitor_id as monitorId'])
     .select(sql<number>`(extract(epoch from app_now()) * 1000)::float8`.as('nowMs'));
 
-/** Reads how far hours were rolled up, and what time it is for the database. Before the first roll-up, no hour is over. */
+/** Before the first roll-up, the hours are still to be rolled up from the first one on that has checks. */
+const firstHour = sql<Date>`date_trunc('hour', least(app_now(), (select min(hour) from check_logs)), 'UTC')`;
+
+/** All hours before this one were rolled up. */
+export const rolledUntil = sql<Date>`coalesce((select hour from roll_up_progress), ${firstHour})`;
+
+/** Reads how far hours were rolled up, and what time it is for the database. */
 export const selectProgress = prepare(() =>
   db.selectNoFrom([
-    sql<number>`(extract(epoch from coalesce((select hour from roll_up_progress), date_trunc('hour', app_now()))) * 1000)::float8`.as(
-      'hourMs',
-    ),
+    sql<number>`(extract(epoch from ${rolledUntil}) * 1000)::float8`.as('hourMs'),
     sql<number>`(extract(epoch from app_now()) * 1000)::float8`.as('nowMs'),
   ]),
 );
 
-/** Hours are rolled up from the first one that has checks. The row is inserted by the service, so that a copied database has one as well. */
+/** Inserts the row if there is none. The service does so rather than a migration, so that a copied database has one as well. */
 export const startProgress = prepare(() =>
   db
     .insertInto('roll_up_progress')
     .columns(['hour'])
-    .expression(
-      db
-        .selectNoFrom(sql<Date>`date_trunc('hour', least(app_now(), (select min(hour) from check_logs)), 'UTC')`.as('hour'))
-        .where(sql<boolean>`not exists (select from roll_up_progress)`),
-    )
+    .expression(db.selectNoFrom(firstHour.as('hour')).where(sql<boolean>`not exists (select from roll_up_progress)`))
     .onConflict((conflict) => conflict.doNothing()),
 );
 

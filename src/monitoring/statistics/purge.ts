@@ -18,7 +18,7 @@ import {
 } from './chunk-rows.ts';
 import type { DeletedMonitorEntity } from './deleted-monitor.entity.ts';
 import { hourMs, rings, startOfHour } from './periods.ts';
-import { lockProgress } from './progress.ts';
+import { lockProgress, startProgress } from './progress.ts';
 
 /** The history of so many monitors is deleted in about 20 ms on the embedded database. */
 const batchSize = 5;
@@ -47,7 +47,7 @@ export function purgeDeletedMonitors(database: Database): BatchJob {
     name: 'Deleting the history of deleted monitors',
     runBatch: () =>
       database.engineTransaction(async (query) => {
-        const [[progress], deleted] = await query(lockProgress({}), takeDeleted({}));
+        const [, [progress], deleted] = await query(startProgress({}), lockProgress({}), takeDeleted({}));
         for (const subject of deleted) {
           for (const table of [hourChunks, dayChunks]) await purgeChunks(query, table, subject);
           await query(deleteLogs({ ...subject, hours: loggedHours(progress?.nowMs ?? 0) }));
@@ -87,6 +87,6 @@ function subtract(total: StoredChunk, taken: StoredChunk | undefined): StoredChu
 
 /** All hours that logs are kept for, and the next one, because the clock may have been moved back. */
 function loggedHours(nowMs: number): string[] {
-  const count = rings.check_logs.slots * 24;
+  const count = rings.check_logs.slots * 24 + 1;
   return Array.from({ length: count }, (_, index) => new Date(startOfHour(nowMs) + (2 - count + index) * hourMs).toISOString());
 }

@@ -279,7 +279,7 @@ describe('days', () => {
   });
 
   test('have all their hours, also if nothing has happened from the evening until the next day', async () => {
-    const day = yesterday() - dayMs;
+    const day = yesterday() - 2 * dayMs; // The next one must be over for some minutes.
     const monitor = await addHours(day + 18 * hourMs, 4);
     await add(monitor, [{ atMs: day + 32 * hourMs, ms: 5 }]);
     await observe(monitor, [day + 18 * hourMs + 10 * minuteMs, day + 22 * hourMs], [day + 32 * hourMs, day + 33 * hourMs]);
@@ -466,8 +466,7 @@ describe('a restatement', () => {
       await checkMonitor(database, monitor, failure);
       expect(await readRestatements()).toEqual([{ id, ms: hour }]);
       const [unchanged, { hours: before }] = [await stored(sibling), await sums()];
-      const { hour: progressMs } = await readProgress(database);
-      await setProgress(database, progressMs - hourMs); // As if the next hour was over.
+      await setProgress(database, endOfLast() - hourMs); // As if the next hour was over.
       await rollUpAll(database);
       const { hours } = await stored(monitor);
       expect(hours.get(hour)).toEqual(aggregateOf({ observedMs, downMs: observedMs, incidents: 1, checks: 1, failedChecks: 1 }));
@@ -502,8 +501,7 @@ describe('a restatement', () => {
     await rollUpAll(database);
     const late = await checkMonitor(database, monitor, success, 3 * hourMs - 1);
     expect(await readRestatements()).toEqual([{ id: monitor.monitorId, ms: startOfHour(late) }]);
-    const { hour: progressMs } = await readProgress(database);
-    await setProgress(database, progressMs - hourMs);
+    await setProgress(database, endOfLast() - hourMs); // As if the next hour was over.
     await rollUpAll(database);
     const checks = [...(await stored(monitor)).hours.values()].reduce((sum, { checks }) => sum + checks, 0);
     expect(checks).toBe(2);
