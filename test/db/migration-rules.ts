@@ -23,6 +23,7 @@ export const checksums: Record<string, string> = {
   '0015_confirmed_recipients': '73c7423771146351',
   '0016_delivered_before': '774ba9cdbc788045',
   '0017_repeated_alerts': '2a4de583fd6de567',
+  '0018_statistics': 'c37a0c0a9ebab362',
 };
 
 /** A migration that begins with this line drops what no supported version uses any more. */

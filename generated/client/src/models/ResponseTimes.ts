@@ -14,7 +14,7 @@
 
 import { mapValues } from '../runtime.js';
 /**
- * The response times of the successful checks, in milliseconds. The percentiles come from a histogram and are wrong by at most 5 %; the other values are exact. Null if there was no such check, and for type heartbeat.
+ * The response times of the successful checks, in milliseconds. The percentiles come from a histogram: they are wrong by at most 5 %, and rounded to whole milliseconds. The other values are exact. Null if there was no such check, and for type heartbeat.
  * @export
  * @interface ResponseTimes
  */
