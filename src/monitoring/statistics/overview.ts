@@ -25,7 +25,8 @@ const countOfStatus = (status: string) => sql<number>`(count(*) filter (where st
 /** How much of the observed time of a monitor lies between two times, in milliseconds. */
 function observedMs(from: RawBuilder<unknown>, to: RawBuilder<unknown>): RawBuilder<number> {
   const inPeriod = sql`tstzmultirange(tstzrange(${from}, greatest(${from}, ${to})))`;
-  return sql<number>`(coalesce(greatest(0, extract(epoch from least(${certainEnd}, ${to}) - greatest(observed_since, ${from}))), 0)
+  return sql<number>`(case when observed_since is null then 0 else
+        greatest(0, extract(epoch from least(${certainEnd}, ${to}) - greatest(observed_since, ${from}))) end
     + case when observed_before is null then 0 else
         (select coalesce(sum(extract(epoch from upper(period) - lower(period))), 0) from unnest(observed_before * ${inPeriod}) as period)
       end)::float8 * 1000`;

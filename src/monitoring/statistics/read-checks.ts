@@ -15,6 +15,8 @@ export async function readChecks(query: Query, monitorId: number, nowMs: number)
   const [[progress], ...rows] = await query(selectProgress({}), ...statements);
   const history = toHistories(...rows).get(monitorId);
   const sinceMs = (progress?.nowMs ?? nowMs) - keptMs;
-  const checks = [...(history?.logs.values() ?? [])].flatMap((log) => log.checks).filter(({ checkedAtMs }) => checkedAtMs > sinceMs);
-  return history && checks.toSorted((one, other) => other.checkedAtMs - one.checkedAtMs);
+  // There can be more than 100,000 heartbeats, so each hour is sorted on its own.
+  const logs = [...(history?.logs ?? [])].toSorted(([one], [other]) => other - one).map(([, log]) => log.checks);
+  const checks = logs.flatMap((log) => log.toSorted((one, other) => other.checkedAtMs - one.checkedAtMs));
+  return history && checks.filter(({ checkedAtMs }) => checkedAtMs > sinceMs);
 }

@@ -17,19 +17,21 @@ import { type RolledMonitor, storeHour } from './store-hour.ts';
 const settledMs = 5 * 60_000;
 /** The logs of checks are kept for two days, so nothing before can be calculated. */
 const maxRestatedHours = 47;
-/** The embedded database writes so many in about 10 ms, in which this process responds to nobody. */
-const batchSize = 100;
+/** The embedded database takes about 20 ms for a batch, in which this process responds to nobody. */
+function batchSizeOf({ concurrency }: Database): number {
+  return concurrency === 1 ? 20 : 200;
+}
 
 const db = tables<typeof MonitorEntity | typeof CheckLogEntity>();
 const toMs = (column: string) => sql<number>`(extract(epoch from ${sql.ref(column)}) * 1000)::float8`;
 
-const selectMonitors = prepare((given: { afterId: number }) =>
+const selectMonitors = prepare((given: { afterId: number; limit: number }) =>
   db
     .selectFrom('monitors')
     .select(['id', 'user_id as userId', toMs('restate_from').$castTo<number | null>().as('restateFromMs')])
     .where('id', '>', given.afterId)
     .orderBy('id')
-    .limit(sql.lit(batchSize)),
+    .limit(given.limit),
 );
 
 const clearRestatement = prepare((given: { ids: number[] }) =>
@@ -51,12 +53,12 @@ function isObserved({ from, to }: { from: Date; to: Date }): RawBuilder<boolean>
 }
 
 /** Rolls up what is over, one batch of monitors in each transaction. While another process does so, there is nothing to do. */
-export function rollUp(database: Database): BatchJob {
-  return { name: 'Calculating the statistics of the last hours', runBatch: async () => ((await rollUpBatch(database)) ? 1 : 0) };
+export function rollUp(database: Database, batchSize = batchSizeOf(database)): BatchJob {
+  return { name: 'Calculating the statistics of the last hours', runBatch: async () => ((await rollUpBatch(database, batchSize)) ? 1 : 0) };
 }
 
 /** Returns whether there may be more to do now. */
-function rollUpBatch(database: Database): Promise<boolean> {
+function rollUpBatch(database: Database, batchSize: number): Promise<boolean> {
   return database.engineTransaction(async (query) => {
     const [, [progress]] = await query(startProgress({}), tryLockProgress({}));
     if (!progress) return false;
@@ -70,7 +72,7 @@ function rollUpBatch(database: Database): Promise<boolean> {
       await query(setProgress({ hour: new Date(await nextHour(query, startMs, nowMs)), monitorId: 0 }));
       return true;
     }
-    const [monitors] = await query(selectMonitors({ afterId }));
+    const [monitors] = await query(selectMonitors({ afterId, limit: batchSize }));
     await restate(query, monitors, startMs);
     await storeHour(query, monitors, startMs, startMs + hourMs);
     const last = monitors.at(-1);

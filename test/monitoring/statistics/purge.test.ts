@@ -101,7 +101,7 @@ describe('a deleted monitor', () => {
   test('whose last hours were not rolled up yet takes only what was added', async () => {
     const [deleted] = [await createObserved(user, 40), await createObserved(user, 30)];
     await setProgress(database, day);
-    await rollUp(database).runBatch();
+    await rollUp(database, 100).runBatch();
     expect((await sums(user)).hours).toEqual(new Map([[day, ofMinutes(40, 30)]]));
     await user.api.delete(`/api/monitors/${deleted.monitorId}`);
     await purgeAll(database);
@@ -121,7 +121,7 @@ describe('a deleted monitor', () => {
     );
     const last = await createObserved(user, 30);
     await setProgress(database, day);
-    await rollUp(database).runBatch(); // The first 100.
+    await rollUp(database, 100).runBatch(); // The first 100.
     await user.api.delete(`/api/monitors/${deleted.monitorId}`);
     await purgeAll(database);
     await rollUpAll(database);
@@ -234,7 +234,7 @@ test.runIf(process.env.TEST_DATABASE_URL)(
           await isWaiting.promise;
           return result;
         });
-      const batch = rollUp({ ...other, engineTransaction }).runBatch();
+      const batch = rollUp({ ...other, engineTransaction }, 100).runBatch();
       await rolledUp.promise;
       await user.api.delete(`/api/monitors/${deleted.monitorId}`);
       const purge = purgeBatch();

@@ -66,7 +66,7 @@ const observe = (monitor: MonitorKey, ...ranges: [fromMs: number, toMs: number][
   );
 const stored = (monitor: MonitorKey) => readStored(database, monitor);
 const sums = (of: { id: number } = user) => readStored(database, { userId: of.id, monitorId: 0 });
-const runBatch = () => rollUp(database).runBatch();
+const runBatch = () => rollUp(database, 100).runBatch();
 /** The end of the last hour that has been over for 5 minutes. */
 const endOfLast = (nowMs = database.now()) => startOfHour(nowMs - 5 * minuteMs);
 const yesterday = (nowMs = database.now()) => Math.floor(nowMs / dayMs) * dayMs - dayMs;
@@ -425,7 +425,7 @@ describe('many monitors', () => {
     await setProgress(database, startMs);
     await runBatch();
     const [before, progress] = [await rows(), await readProgress(database)];
-    await expect(rollUp(killedAtCommit(database)).runBatch()).rejects.toThrow('The process was killed.');
+    await expect(rollUp(killedAtCommit(database), 100).runBatch()).rejects.toThrow('The process was killed.');
     expect([await rows(), await readProgress(database)]).toEqual([before, progress]);
     await rollUpAll(database);
     expect((await sums()).hours.get(startMs)).toEqual(aggregateOf({ observedMs: 150 * hourMs, checks: 150 }));
