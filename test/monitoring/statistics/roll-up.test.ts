@@ -405,6 +405,17 @@ describe('many monitors', () => {
     expect((await sums()).hours.get(startMs)).toEqual(aggregateOf({ observedMs: 100 * hourMs, checks: 100 }));
   });
 
+  test('are rolled up 20 at a time on the embedded database, and 200 on a server', async () => {
+    const size = process.env.TEST_DATABASE_URL ? 200 : 20;
+    const startMs = startOfHour(database.now()) - 5 * hourMs;
+    const ids = (await createMany(size + 1, startMs, [user])).map(({ monitorId }) => monitorId).toSorted((one, other) => one - other);
+    await setProgress(database, startMs);
+    await rollUp(database).runBatch();
+    expect(await readProgress(database)).toEqual({ hour: startMs, monitorId: ids[size - 1] });
+    await rollUp(database).runBatch();
+    expect(await readProgress(database)).toEqual({ hour: startMs + hourMs, monitorId: 0 });
+  });
+
   test('of which the last ones are deleted between two batches complete the hour', async () => {
     const startMs = startOfHour(database.now()) - 5 * hourMs;
     const monitors = await createMany(150, startMs, [user]);
