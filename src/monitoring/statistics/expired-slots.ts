@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { BatchJob } from '../../db/batch-jobs.ts';
 import type { Database } from '../../db/database.ts';
@@ -11,8 +12,9 @@ const checksKeptMs = 48 * hourMs;
 /** More would not fit into the ring. */
 const maxDays = 400;
 
-/** A statement waits at most so long for those that use the partition, and holds up those that come after it. */
-const setLockTimeout = prepare(() => sql`set local lock_timeout = '200ms'`);
+/** While a transaction uses a partition, the attempt is repeated after a pause, and then with the next run. */
+const attempts = 20;
+const pauseMs = 100;
 
 interface Ring {
   table: keyof typeof rings;
@@ -57,16 +59,24 @@ function expiredSlots({ table, startOf }: Ring, nowMs: number, endMs: number): s
   return expired;
 }
 
-/** Only TRUNCATE gives the space back at once. It is not needed if the partition is empty, and retried later if it is in use. */
+/** Only TRUNCATE gives the space back at once. It is not needed if the partition is empty. */
 async function emptyPartition(database: Database, partition: string): Promise<void> {
   const table = sql.table(partition);
   const [[found]] = await database.engineTransaction((query) => query(toStatement(sql`select from ${table} limit 1`)));
   if (!found) return;
-  await database
-    .engineTransaction((query) => query(setLockTimeout({}), toStatement(sql`truncate ${table}`)))
-    .catch((error: unknown) => {
-      if (!hasCode(error, lockNotAvailable)) throw error;
-    });
+  for (let attempt = 1; attempt <= attempts && !(await tryToTruncate(database, table)); attempt++) await delay(pauseMs);
+}
+
+/** Waiting for a transaction that uses the partition would hold up those that come after it. Returns whether there was none. */
+async function tryToTruncate(database: Database, table: RawBuilder<unknown>): Promise<boolean> {
+  try {
+    const lock = toStatement(sql`lock table ${table} in access exclusive mode nowait`);
+    await database.engineTransaction((query) => query(lock, toStatement(sql`truncate ${table}`)));
+    return true;
+  } catch (error) {
+    if (hasCode(error, lockNotAvailable)) return false;
+    throw error;
+  }
 }
 
 const lockNotAvailable = '55P03';
