@@ -32,49 +32,85 @@ function observedMs(from: RawBuilder<unknown>, to: RawBuilder<unknown>): RawBuil
       end)::float8 * 1000`;
 }
 
-const selectMonitors = prepare(() =>
+interface Since {
+  /** The time since then is calculated from the details, or since the last hour that was rolled up, if that is later. */
+  from: Date;
+}
+
+const sinceOf = ({ from }: Since) => sql<Date>`greatest(${rolledUntil}, ${from}::timestamptz)`;
+/** Each statement sees what has been committed before it, so a roll-up may come between two of them. */
+const rolledUntilMs = sql<number>`(extract(epoch from ${rolledUntil}) * 1000)::float8`.as('rolledUntilMs');
+
+const selectMonitors = prepare((given: Since) =>
   db
     .selectFrom('monitors')
     .select([sql<number>`count(*)::int`.as('total'), countOfStatus('up'), countOfStatus('down'), countOfStatus('pending')])
-    .select([countOfStatus('paused'), sql<number>`coalesce(sum(${observedMs(rolledUntil, sql`app_now()`)}), 0)`.as('observedMs')])
-    .$castTo<Overview['monitors'] & { observedMs: number }>(),
+    .select([countOfStatus('paused'), sql<number>`coalesce(sum(${observedMs(sinceOf(given), sql`app_now()`)}), 0)`.as('observedMs')])
+    .select(rolledUntilMs)
+    .$castTo<Overview['monitors'] & { observedMs: number; rolledUntilMs: number }>(),
 );
 
 /** Open incidents, and those that were resolved lately. Each has an index. */
-const selectIncidents = prepare(() => {
+const selectIncidents = prepare((given: Since) => {
   const found = db.selectFrom('incidents').select(['user_id', 'monitor_id', 'started_at', 'resolved_at']);
-  const recent = found.where('resolved_at', 'is', null).unionAll(found.where('resolved_at', '>', rolledUntil));
-  const down = observedMs(sql`greatest(i.started_at, ${rolledUntil})`, sql`coalesce(i.resolved_at, app_now())`);
+  const recent = found.where('resolved_at', 'is', null).unionAll(found.where('resolved_at', '>', sinceOf(given)));
+  const down = observedMs(sql`greatest(i.started_at, ${sinceOf(given)})`, sql`coalesce(i.resolved_at, app_now())`);
   return db
     .selectFrom(recent.as('i'))
     .innerJoin('monitors as m', (join) => join.onRef('m.user_id', '=', 'i.user_id').onRef('m.id', '=', 'i.monitor_id'))
     .select([
       sql<number>`(count(*) filter (where i.resolved_at is null))::int`.as('open'),
       sql<number>`coalesce(sum(${down}), 0)`.as('downMs'),
-    ]);
+    ])
+    .select(rolledUntilMs);
 });
 
 const windows = ['24h', '7d', '30d'] as const;
 
 /** Returns how all monitors of the user are and have been. `nowMs` is the time of this process. */
 export async function readOverview(query: Query, userId: number, nowMs: number): Promise<Overview> {
+  const last = await read(query, userId, '24h', nowMs);
+  // Usually the details begin within the last 24 hours, and are the same for all windows.
+  const isBehind = last.hourMs < fromOf('24h', nowMs);
+  const uptime: [string, number | null][] = [];
+  for (const window of windows) {
+    const found = isBehind ? await read(query, userId, window, nowMs) : last;
+    uptime.push([window, uptimePercent(sumOf(window, found))]);
+  }
+  return { monitors: last.counts, open_incidents: last.open, uptime_percent: Object.fromEntries(uptime) as Overview['uptime_percent'] };
+}
+
+const attempts = 5;
+
+/** Reads what the windows need, with the details since the start of one of them. It is repeated if hours are rolled up meanwhile. */
+async function read(query: Query, userId: number, window: (typeof windows)[number], nowMs: number) {
   const totals = [{ userId, monitorId: totalsId }];
-  const fromMs = bucketsOf('30d', nowMs).ranges[0]?.fromMs ?? nowMs;
-  const hoursFromMs = bucketsOf('7d', nowMs).ranges[0]?.fromMs ?? nowMs;
-  const [[progress], [monitors], [incidents], hourRows, dayRows] = await query(
-    selectProgress({}),
-    selectMonitors({}),
-    selectIncidents({}),
-    selectChunks(hourChunks, totals, starts(startOfDay, hoursFromMs, nowMs)),
-    selectChunks(dayChunks, totals, starts(startOfMonth, fromMs, nowMs)),
-  );
-  if (!progress || !monitors || !incidents) throw new Error('An aggregate returned no row.');
-  const { observedMs, ...counts } = monitors;
-  const live = { ...emptyAggregate, observedMs, downMs: incidents.downMs };
-  const hours = new Map(hourRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk]));
-  const days = new Map(dayRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk]));
-  const uptime = windows.map((window) => [window, uptimePercent(sumOf(window, { hours, days, live, ...progress }))]);
-  return { monitors: counts, open_incidents: incidents.open, uptime_percent: Object.fromEntries(uptime) };
+  const since = { from: new Date(fromOf(window, nowMs)) };
+  for (let attempt = 1; ; attempt++) {
+    const [[progress], [monitors], [incidents], hourRows, dayRows] = await query(
+      selectProgress({}),
+      selectMonitors(since),
+      selectIncidents(since),
+      selectChunks(hourChunks, totals, starts(startOfDay, fromOf('7d', nowMs), nowMs)),
+      selectChunks(dayChunks, totals, starts(startOfMonth, fromOf('30d', nowMs), nowMs)),
+    );
+    if (!progress || !monitors || !incidents) throw new Error('An aggregate returned no row.');
+    const isConsistent = [monitors, incidents].every((row) => row.rolledUntilMs === progress.hourMs);
+    if (!isConsistent && attempt < attempts) continue;
+    const { observedMs, rolledUntilMs: _, ...counts } = monitors;
+    return {
+      ...progress,
+      counts,
+      open: incidents.open,
+      live: { ...emptyAggregate, observedMs, downMs: incidents.downMs },
+      hours: new Map(hourRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk])),
+      days: new Map(dayRows.map(toChunk).map(({ startMs, chunk }) => [startMs, chunk])),
+    };
+  }
+}
+
+function fromOf(window: (typeof windows)[number], nowMs: number): number {
+  return bucketsOf(window, nowMs).ranges[0]?.fromMs ?? nowMs;
 }
 
 interface Sums {

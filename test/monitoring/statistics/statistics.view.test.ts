@@ -47,7 +47,7 @@ test.each([
   [1499, 1500, 0],
   [499, 0, null],
   [0, 0, null],
-])('of %d ms observed and %d ms down, the uptime is %d %%', (observedMs, downMs, expected) => {
+])('of %d ms observed and %d ms down, the uptime is %s percent', (observedMs, downMs, expected) => {
   expect(uptimePercent({ observedMs, downMs })).toBe(expected);
 });
 
